@@ -1,0 +1,1 @@
+"""What every other part stands on: errors, exit codes, bundled files, suggestions."""

@@ -1,0 +1,1 @@
+"""What to run: the typed RunSpec, its composition, validation and identity."""

@@ -1,0 +1,115 @@
+"""From a composed config (a plain container) to a RunSpec, with errors that name the key and where it was set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import inspect
+
+from mosaic_pipe.base.errors import SpecError
+from mosaic_pipe.base.suggest import did_you_mean
+from mosaic_pipe.spec.identity import new_run_id
+from mosaic_pipe.spec.refusals import refuse_unsafe
+from mosaic_pipe.spec.schema import RunSpec
+
+Locate = Callable[[str], str]
+"""Tells a user where the value of a key was set: a config file or the command line."""
+
+
+def compose_spec(config: dict[str, Any], locate: Locate = lambda key: key) -> RunSpec:
+    """The RunSpec that ``config`` describes, under a fresh run id.
+
+    Args:
+        config: plain container, interpolations resolved; the keys of RunSpec without ``run_id``.
+        locate: where the value of a dotted key was set, for messages.
+
+    Raises:
+        SpecError: unknown key, wrong type, value out of range, anything that would execute code.
+    """
+    refuse_unsafe(config)
+    _refuse_missing(config, locate)
+    whole = _whole_numbers({**config, "run_id": new_run_id()}, inspect.type_info(RunSpec))
+    return _convert(whole, locate)
+
+
+def load_spec(data: bytes, where: str) -> RunSpec:
+    """The RunSpec in ``data``, the bytes of a ``spec.json`` at ``where``.
+
+    Raises:
+        SpecError: not JSON, or not a spec.
+    """
+    try:
+        return msgspec.json.decode(data, type=RunSpec)
+    except msgspec.DecodeError as error:
+        raise SpecError(f"not a spec: {error}", where=where) from error
+
+
+def known_keys() -> list[str]:
+    """Every dotted key of a config that a RunSpec knows, for suggestions."""
+    return [key for key in _keys(inspect.type_info(RunSpec), "") if key != "run_id"]
+
+
+def _convert(config: dict[str, Any], locate: Locate) -> RunSpec:
+    try:
+        return msgspec.convert(config, RunSpec)
+    except msgspec.ValidationError as error:
+        message, key = _split(str(error))
+        unknown = re.search(r"unknown field `(.+?)`", message)
+        if unknown:
+            key = f"{key}.{unknown[1]}" if key else unknown[1]
+            raise SpecError("unknown key", where=locate(key), hint=_near_key(key)) from error
+        missing = re.search(r"missing required field `(.+?)`", message)
+        if missing:
+            key = f"{key}.{missing[1]}" if key else missing[1]
+            raise SpecError("has no value", where=locate(key), hint=f"set it: {key}=…") from error
+        given = _value_at(config, key)
+        raise SpecError(f"{message[:1].lower()}{message[1:]} (given: {given!r})", where=locate(key)) from error
+
+
+def _split(message: str) -> tuple[str, str]:
+    """msgspec's ``Expected `int`, got `str` - at `$.a.b` `` as its text and the dotted key."""
+    text, _, path = message.partition(" - at `$")
+    return text, re.sub(r"\[(\w+)\]", r".\1", path.rstrip("`")).lstrip(".")
+
+
+def _near_key(key: str) -> str:
+    return did_you_mean(key, [k for k in known_keys() if k.count(".") == key.count(".")])
+
+
+def _value_at(config: Any, key: str) -> Any:
+    for part in key.split("."):
+        if isinstance(config, dict) and part in config:
+            config = config[part]
+        elif isinstance(config, list | tuple) and part.isdigit() and int(part) < len(config):
+            config = config[int(part)]
+    return config
+
+
+def _refuse_missing(node: Any, locate: Locate, path: str = "") -> None:
+    items = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in items:
+        here = f"{path}.{key}" if path else str(key)
+        if value == "???":
+            raise SpecError("has no value yet", where=locate(here), hint=f"set it on the command line: {here}=…")
+        _refuse_missing(value, locate, here)
+
+
+def _whole_numbers(value: Any, type_: inspect.Type) -> Any:
+    """``1e6`` as 1000000 where an integer is wanted: Hydra reads it as a float, and everyone writes steps that way."""
+    if isinstance(type_, inspect.StructType) and isinstance(value, dict):
+        types = {f.encode_name: f.type for f in type_.fields}
+        return {k: _whole_numbers(v, types[k]) if k in types else v for k, v in value.items()}
+    options = type_.types if isinstance(type_, inspect.UnionType) else (type_,)
+    wants_int = any(isinstance(option, inspect.IntType) for option in options)
+    return int(value) if wants_int and isinstance(value, float) and value.is_integer() else value
+
+
+def _keys(type_: inspect.Type, path: str) -> Iterator[str]:
+    if path:
+        yield path
+    if isinstance(type_, inspect.StructType):
+        for field in type_.fields:
+            yield from _keys(field.type, f"{path}.{field.encode_name}" if path else field.encode_name)

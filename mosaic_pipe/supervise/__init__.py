@@ -1,0 +1,1 @@
+"""One attempt of one run: spawn, signals, limits, liveness, the state machine."""

@@ -1,0 +1,1 @@
+"""Events: schema, reading, folding into a summary."""

@@ -1,0 +1,1 @@
+"""Which workers exist, and the virtualenvs they live in."""

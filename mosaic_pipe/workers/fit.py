@@ -1,0 +1,77 @@
+"""Does this worker do what the spec asks for? Answered before anything is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mosaic_pipe.base.errors import SpecError
+from mosaic_pipe.base.suggest import did_you_mean
+from mosaic_pipe.spec.schema import RunSpec
+from mosaic_pipe.workers.capabilities import Algorithm, Capabilities, Description
+
+_JSON_TYPES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,)}
+
+
+def check_capabilities(spec: RunSpec, worker: Capabilities) -> None:
+    """Refuse what ``worker`` rules out.
+
+    Raises:
+        SpecError: names the key and what would do.
+    """
+    name = spec.worker.name
+    if spec.algo.name not in worker.algorithms:
+        hint = did_you_mean(spec.algo.name, worker.algorithms)
+        raise SpecError(f"{name} has no algorithm {spec.algo.name!r}", where="algo.name", hint=hint)
+    if "*" not in worker.env_families:
+        _one_of("env.family", spec.env.family, worker.env_families, name)
+    _one_of("mode", spec.mode, worker.modes, name)
+    _check_algorithm(spec, worker.algorithms[spec.algo.name])
+    if spec.curriculum.stages and not worker.supports_curriculum:
+        raise SpecError(f"{name} has no curricula", where="curriculum.stages", hint="choose curriculum=none")
+    if spec.eval.episodes and "policy_eval" not in worker.modes:
+        raise SpecError(f"{name} has no evaluation", where="eval.episodes", hint="choose eval=none")
+    if worker.requires_gpu and not spec.resources.gpus:
+        raise SpecError(f"{name} needs a GPU", where="resources.gpus", hint="set resources.gpus=1")
+
+
+def check_native(spec: RunSpec, description: Description) -> None:
+    """Check ``algo.native`` against the library's own parameters, where the worker tells them.
+
+    Raises:
+        SpecError: a parameter that the library lacks, of another type, or that the spec sets itself.
+    """
+    known = description.native_parameters.get(spec.algo.name, {})
+    for name, value in spec.algo.native.items():
+        where = f"algo.native.{name}"
+        facts = known.get(name) or known.get(name.replace("_", "-"))
+        if facts is None:
+            hint = did_you_mean(name, [key.replace("-", "_") for key, fact in known.items() if "set_by" not in fact])
+            raise SpecError(f"{spec.worker.name}'s {spec.algo.name} has no such parameter", where=where, hint=hint)
+        if "set_by" in facts:
+            raise SpecError("is set by another key", where=where, hint=f"use {facts['set_by']}")
+        _check_type(where, value, facts)
+
+
+def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:
+    who = f"{spec.worker.name}'s {spec.algo.name}"
+    _one_of("env.action_space", spec.env.action_space, algorithm.action_spaces, who)
+    _one_of("env.observation_space", spec.env.observation_space, algorithm.observation_spaces, who)
+    for parameter in spec.algo.hyperparameters():
+        if parameter not in algorithm.hyperparameters:
+            hint = did_you_mean(parameter, algorithm.hyperparameters)
+            raise SpecError(f"{who} has no hyperparameter {parameter!r}", where=f"algo.{parameter}", hint=hint)
+
+
+def _one_of(key: str, value: str, valid: Iterable[str], who: str) -> None:
+    if value not in (valid := tuple(valid)):
+        raise SpecError(f"{who} does not do {value!r}", where=key, hint=f"it does: {', '.join(valid)}")
+
+
+def _check_type(where: str, value: Any, facts: Mapping[str, Any]) -> None:
+    wanted = str(facts.get("type"))
+    types = _JSON_TYPES.get(wanted)
+    if value is None or types is None:
+        return
+    if not isinstance(value, types) or (isinstance(value, bool) and wanted != "bool"):
+        raise SpecError(f"expected {wanted}, got {value!r}", where=where)

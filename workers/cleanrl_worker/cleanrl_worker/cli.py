@@ -1,0 +1,34 @@
+"""``python -m cleanrl_worker.cli``: the kit's command line over this worker."""
+
+import sys
+from pathlib import Path
+from typing import Any, Dict
+
+from mosaic_worker.cli import main
+from mosaic_worker.spec import Spec
+
+from cleanrl_worker.config import CleanRLConfig, native_parameters
+
+
+class CleanRLWorker:
+    """What the kit needs of this worker."""
+
+    package = "cleanrl_worker"
+
+    def config(self, spec: Spec) -> CleanRLConfig:
+        """The script and its command line."""
+        return CleanRLConfig.from_spec(spec)
+
+    def runtime(self, config: CleanRLConfig, run_dir: Path) -> Any:
+        """The script, ready to run; torch and Gymnasium are imported here."""
+        from cleanrl_worker.runtime import CleanRLRuntime
+
+        return CleanRLRuntime(config, run_dir)
+
+    def native_parameters(self) -> Dict[str, Dict[str, Any]]:
+        """Each script's own command line."""
+        return native_parameters()
+
+
+if __name__ == "__main__":
+    sys.exit(main(CleanRLWorker()))

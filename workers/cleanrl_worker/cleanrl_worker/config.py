@@ -1,0 +1,90 @@
+"""A spec as the command line of a CleanRL script."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Dict, Iterator, Tuple
+
+from mosaic_worker.errors import UserError
+from mosaic_worker.spec import Spec, hyperparameters
+
+from cleanrl_worker import get_worker_metadata
+from cleanrl_worker.scripts import Parameters, parameters, script_path, scripts
+
+
+@dataclass(frozen=True)
+class CleanRLConfig:
+    """Which script runs, with which arguments, on which environment."""
+
+    script: str
+    arguments: Tuple[str, ...]
+    env_id: str
+    env_kwargs: Dict[str, Any]
+    tensorboard: bool
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> "CleanRLConfig":
+        """Translate ``spec``.
+
+        Raises:
+            UserError: no such script, or it lacks a hyperparameter.
+        """
+        flags = {**dict(_canonical(spec)), **dict(_native(spec, known_parameters(spec.algo.name)))}
+        return cls(
+            script=str(script_path(spec.algo.name)),
+            arguments=tuple(_argument(flag, value) for flag, value in flags.items() if value is not None),
+            env_id=spec.env.id,
+            env_kwargs=spec.env.kwargs,
+            tensorboard=spec.tracking.tensorboard,
+        )
+
+    def describe(self) -> Dict[str, Any]:
+        """What would run, as plain data."""
+        return asdict(self)
+
+
+# What a script would be told twice: its flag, and the key of the spec that sets it.
+_SPEC_KEYS = {
+    "env-id": "env.id",
+    "seed": "seed",
+    "total-timesteps": "total_timesteps",
+    "cuda": "resources.gpus",
+}
+
+
+def native_parameters() -> Dict[str, Parameters]:
+    """The parameters of every installed script; ``set_by`` marks those that a key of the spec sets."""
+    return {algo: known_parameters(algo) for algo in scripts()}
+
+
+def known_parameters(algo: str) -> Parameters:
+    """The parameters of the script ``algo``; ``set_by`` marks those that a key of the spec sets."""
+    canonical = get_worker_metadata()["algorithms"].get(algo, {}).get("hyperparameters", {})
+    owners = {**_SPEC_KEYS, **{flag: "algo." + name for name, flag in canonical.items()}}
+    known = parameters(script_path(algo))
+    return {flag: {**facts, **({"set_by": owners[flag]} if flag in owners else {})} for flag, facts in known.items()}
+
+
+def _canonical(spec: Spec) -> Iterator[Tuple[str, Any]]:
+    yield "env-id", spec.env.id
+    yield "seed", spec.seed
+    yield "total-timesteps", spec.total_timesteps
+    yield "cuda", spec.resources.gpus > 0
+    names = get_worker_metadata()["algorithms"][spec.algo.name]["hyperparameters"]
+    for name, value in hyperparameters(spec).items():
+        if name not in names:
+            raise UserError("algo.%s: CleanRL's %s does not have it" % (name, spec.algo.name))
+        yield names[name], value
+
+
+def _native(spec: Spec, known: Parameters) -> Iterator[Tuple[str, Any]]:
+    for name, value in spec.algo.native.items():
+        flag = name.replace("_", "-")
+        if flag not in known:
+            raise UserError("algo.native.%s: CleanRL's %s has no such parameter" % (name, spec.algo.name))
+        if "set_by" in known[flag]:
+            raise UserError("algo.native.%s: it is set by %s" % (name, known[flag]["set_by"]))
+        yield flag, value
+
+
+def _argument(flag: str, value: Any) -> str:
+    """``--flag=value`` in one word, so that a negative number is not taken for a flag."""
+    return "--%s=%s" % (flag.replace("_", "-"), value)

@@ -1,0 +1,130 @@
+"""Environments as the scripts get them: counted, shaped for a flat network, and under the API that they import.
+
+Two thirds of CleanRL 1.2.0 imports ``gym`` (0.23), the rest ``gymnasium``. Both get the same environments of
+Gymnasium 0.29, so that one patched ``make`` serves both and replay buffers meet one kind of space.
+"""
+
+import importlib
+import sys
+import types
+from typing import Any, Dict, List, Optional, Tuple
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+from mosaic_worker.session import Session
+
+
+class Monitor(gymnasium.Wrapper):
+    """Reports each step and each finished episode; innermost, so that returns are raw and undiscounted."""
+
+    def __init__(self, env: gymnasium.Env, session: Session) -> None:
+        super().__init__(env)
+        self._session = session
+        self._return, self._length = 0.0, 0
+
+    def reset(self, **kwargs: Any) -> Tuple[Any, Dict[str, Any]]:
+        """Start a new episode."""
+        self._return, self._length = 0.0, 0
+        return self.env.reset(**kwargs)
+
+    def step(self, action: Any) -> Tuple[Any, Any, bool, bool, Dict[str, Any]]:
+        """Take a step and report it."""
+        result = self.env.step(action)
+        self._return += result[1]
+        self._length += 1
+        self._session.tick()
+        if result[2] or result[3]:
+            self._session.episode(float(self._return), self._length)
+        return result
+
+
+class SeededAtReset(gymnasium.Wrapper):
+    """``env.seed(s)`` of gym 0.23, kept until the next reset."""
+
+    _seed: Optional[int] = None
+
+    def seed(self, seed: Optional[int] = None) -> List[Optional[int]]:
+        """Seed the next reset."""
+        self._seed = seed
+        return [seed]
+
+    def reset(self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None) -> Tuple[Any, Any]:
+        """Reset under the seed given here or kept from :meth:`seed`."""
+        if seed is None:
+            seed, self._seed = self._seed, None
+        return self.env.reset(seed=seed, options=options)
+
+
+def install(session: Session, kwargs: Dict[str, Any]) -> None:
+    """Patch ``gymnasium.make`` to count and shape environments, and put gym's old API over it.
+
+    Args:
+        session: told of every step and episode.
+        kwargs: keyword arguments of the environment's constructor, from the spec.
+    """
+    original = gymnasium.make
+
+    def make(id: str, **given: Any) -> gymnasium.Env:
+        env = original(id, **{**kwargs, **given})
+        return Monitor(_flat(env), session)
+
+    gymnasium.make = make
+    sys.modules.update(_gym_modules(make))
+
+
+def _flat(env: gymnasium.Env) -> gymnasium.Env:
+    """MiniGrid's dictionary of image, direction and mission as its image alone, flattened."""
+    if isinstance(env.observation_space, gymnasium.spaces.Dict) and "image" in env.observation_space.spaces:
+        env = gymnasium.wrappers.FilterObservation(env, ["image"])
+        return gymnasium.wrappers.FlattenObservation(env)
+    return env
+
+
+def _gym_modules(make: Any) -> Dict[str, types.ModuleType]:
+    """The modules of gym 0.23 that the scripts and their wrappers use, over Gymnasium's."""
+    gym = types.ModuleType("gym")
+    gym.__dict__.update({name: value for name, value in vars(gymnasium).items() if not name.startswith("__")})
+    gym.__path__ = []  # a package: submodules are found in sys.modules
+
+    def old_make(id: str, **kwargs: Any) -> gymnasium.Env:
+        return SeededAtReset(make(id, **{"render_mode": "rgb_array", **kwargs}))
+
+    vector = types.ModuleType("gym.vector")
+    vector.__dict__.update(SyncVectorEnv=_old(SyncVectorEnv), AsyncVectorEnv=_old(AsyncVectorEnv))
+    gym.__dict__.update(make=old_make, vector=vector)
+    modules = {"gym": gym, "gym.vector": vector}
+    for name in ("spaces", "wrappers", "wrappers.normalize"):
+        modules["gym." + name] = importlib.import_module("gymnasium." + name)
+    return modules
+
+
+def _old(base: Any) -> Any:
+    """A vector environment with gym 0.23's ``reset`` and ``step``: one ``done``, a list of infos."""
+
+    class OldVectorEnv(base):  # type: ignore[misc]
+        def reset(self, **kwargs: Any) -> Any:
+            return super().reset(**kwargs)[0]
+
+        def step(self, actions: Any) -> Any:
+            observations, rewards, terminated, truncated, infos = super().step(actions)
+            dones = np.logical_or(terminated, truncated)
+            return observations, rewards, dones, _old_infos(infos, terminated, truncated)
+
+    OldVectorEnv.__name__ = base.__name__
+    return OldVectorEnv
+
+
+def _old_infos(infos: Dict[str, Any], terminated: np.ndarray, truncated: np.ndarray) -> List[Dict[str, Any]]:
+    listed: List[Dict[str, Any]] = [{} for _ in terminated]
+    for index, final in enumerate(infos.get("final_info", ())):
+        if final is None:
+            continue
+        episode = {key: np.asarray(value).item() for key, value in final.get("episode", {}).items()}
+        listed[index] = {
+            **final,
+            **({"episode": episode} if episode else {}),
+            "terminal_observation": infos["final_observation"][index],
+            "TimeLimit.truncated": bool(truncated[index] and not terminated[index]),
+        }
+    return listed

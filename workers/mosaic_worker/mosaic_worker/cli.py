@@ -1,0 +1,168 @@
+"""The command line that every worker has: ``python -m <worker>.cli``."""
+
+import argparse
+import errno
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, Callable, List, Optional
+
+from mosaic_worker.emitter import Emitter
+from mosaic_worker.errors import EventsLost, Stopped, UserError
+from mosaic_worker.heartbeat import Heartbeat
+from mosaic_worker.interfaces import Worker, WorkerRuntime
+from mosaic_worker.protocol import ENV_ATTEMPT, Event, ExitCode, Failure
+from mosaic_worker.session import Session
+from mosaic_worker.spec import Spec, load_spec
+from mosaic_worker.stdio import take_over_stdout
+
+
+def main(worker: Worker, argv: Optional[List[str]] = None) -> int:
+    """Run ``worker`` as its command line says.
+
+    Returns:
+        The process's exit code, an :class:`ExitCode`.
+    """
+    arguments = _parser(worker).parse_args(argv)
+    if arguments.describe:
+        return _answer(lambda: _description(worker))
+    if arguments.config is None:
+        return _refuse("--config FILE is needed (or --describe)")
+    if arguments.interactive:
+        return _refuse("--interactive: this worker has no interactive mode")
+    if arguments.dry_run:
+        return _answer(lambda: worker.config(load_spec(arguments.config)).describe())
+    return _train(worker, arguments.config)
+
+
+def _parser(worker: Worker) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m %s.cli" % worker.package)
+    parser.add_argument("--config", type=Path, metavar="FILE", help="the run's spec.json; its directory is the run's")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--dry-run", action="store_true", help="resolve and check everything, print it, start nothing")
+    how.add_argument("--interactive", action="store_true", help="commands and replies as JSON lines")
+    how.add_argument("--describe", action="store_true", help="print what this worker can do, as JSON")
+    return parser
+
+
+def _description(worker: Worker) -> Any:
+    package = sys.modules[worker.package].__file__
+    assert package is not None
+    capabilities = json.loads((Path(package).parent / "capabilities.json").read_text(encoding="utf-8"))
+    return {"capabilities": capabilities, "native_parameters": worker.native_parameters()}
+
+
+def _answer(produce: Callable[[], Any]) -> int:
+    """Print what ``produce`` returns as JSON, alone on stdout whatever the library prints."""
+    stdout = take_over_stdout()
+    try:
+        text = json.dumps(produce(), indent=2, sort_keys=True, default=str)
+    except UserError as error:
+        return _refuse(str(error))
+    with os.fdopen(stdout, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    return ExitCode.COMPLETED
+
+
+def _refuse(message: str) -> int:
+    sys.stderr.write("error: %s\n" % message)
+    return ExitCode.USER_ERROR
+
+
+def _train(worker: Worker, config: Path) -> int:
+    events = take_over_stdout()
+    try:
+        spec = load_spec(config)
+    except UserError as error:
+        return _refuse(str(error))
+    run_dir = config.resolve().parent
+    session = Session(Emitter(events, spec.run_id, int(os.environ.get(ENV_ATTEMPT, "1"))), run_dir)
+    session.listen()
+    heartbeat = Heartbeat(session, spec.resources.heartbeat_interval)
+    try:
+        session.started(worker=worker.package)
+        heartbeat.start()
+        return _attempt(worker, spec, session)
+    except EventsLost as error:
+        return _end_unheard(error)
+    finally:
+        heartbeat.stop()
+
+
+def _attempt(worker: Worker, spec: Spec, session: Session) -> int:
+    """One attempt, from the spec to the last event."""
+    runtime: Optional[WorkerRuntime] = None
+    try:
+        runtime = worker.runtime(worker.config(spec), session.run_dir)
+        try:
+            runtime.run(session)
+            ending, code = Event.RUN_COMPLETED, ExitCode.COMPLETED
+        except Stopped:
+            ending, code = Event.RUN_CANCELLED, ExitCode.STOPPED
+        session.send_metrics()
+        _save_checkpoint(runtime, session)
+        session.emit(ending, session.summary())
+        return code
+    except (Exception, SystemExit) as error:
+        return _failed(error, session)
+    finally:
+        if runtime is not None:
+            _close(runtime)
+
+
+def _save_checkpoint(runtime: WorkerRuntime, session: Session) -> None:
+    directory = session.run_dir / "checkpoints"
+    directory.mkdir(exist_ok=True)
+    path = runtime.save_checkpoint(directory)
+    if path is not None:
+        session.checkpoint_saved(path)
+
+
+def _failed(error: BaseException, session: Session) -> int:
+    _log_traceback()
+    failure = _failure_class(error, session.run_dir)
+    reason = str(error) if isinstance(error, UserError) else "%s: %s" % (type(error).__name__, error)
+    session.emit(Event.RUN_FAILED, {**session.summary(), "class": failure, "reason": reason})
+    if failure == Failure.DISK_FULL:
+        return ExitCode.DISK_FULL
+    return ExitCode.USER_ERROR if isinstance(error, UserError) else ExitCode.FAILED
+
+
+def _failure_class(error: BaseException, run_dir: Path) -> str:
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":  # torch's, not imported here
+        return Failure.OUT_OF_MEMORY
+    # A library may wrap ENOSPC in an error of its own (torch.save does): ask the disk too.
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT) or _is_full(run_dir):
+        return Failure.DISK_FULL
+    return Failure.USER_ERROR
+
+
+def _is_full(directory: Path) -> bool:
+    return os.statvfs(directory).f_bavail == 0
+
+
+def _close(runtime: WorkerRuntime) -> None:
+    try:
+        runtime.close()
+    except Exception:  # the run has ended and is on record; how its library lets go cannot change that
+        _log_traceback()
+
+
+def _log_traceback() -> None:
+    try:
+        traceback.print_exc()
+        sys.stderr.flush()
+    except OSError:  # the log's disk may be what is full
+        pass
+
+
+def _end_unheard(error: EventsLost) -> int:
+    """The exit code alone tells what happened: there is nowhere left to write."""
+    try:
+        sys.stderr.write("error: %s\n" % error)
+        sys.stderr.flush()
+    except OSError:
+        pass
+    return ExitCode.DISK_FULL

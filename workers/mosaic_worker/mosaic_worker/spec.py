@@ -1,0 +1,45 @@
+"""Reading ``spec.json``, the only thing that a worker is given."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from mosaic_worker.errors import UserError
+from mosaic_worker.protocol import SPEC_VERSION
+
+Spec = SimpleNamespace
+"""A spec as attributes: ``spec.env.id``, ``spec.seed``. ``algo.native``, ``env.kwargs`` and ``labels`` stay dicts."""
+
+_PLAIN = ("native", "kwargs", "labels")
+
+
+def load_spec(path: Path) -> Spec:
+    """The spec at ``path``.
+
+    Raises:
+        UserError: not there, not JSON, not an object, or of a newer version than this kit knows.
+    """
+    try:
+        data = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UserError(f"{path}: not JSON: {error}") from error
+    version = data.get("schema_version") if isinstance(data, dict) else None
+    if version != SPEC_VERSION:
+        raise UserError(f"{path}: schema_version is {version!r}, this worker reads {SPEC_VERSION}")
+    return _namespace(data)
+
+
+def hyperparameters(spec: Spec) -> "dict[str, Any]":
+    """The canonical hyperparameters that the spec sets, by name."""
+    return {name: value for name, value in vars(spec.algo).items() if name not in ("name", "native")}
+
+
+def _namespace(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Spec(**{key: item if key in _PLAIN else _namespace(item) for key, item in value.items()})
+    if isinstance(value, list):
+        return [_namespace(item) for item in value]
+    return value

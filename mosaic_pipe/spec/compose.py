@@ -32,7 +32,11 @@ def compose_spec(config: dict[str, Any], locate: Locate = lambda key: key) -> Ru
     refuse_unsafe(config)
     _refuse_missing(config, locate)
     whole = _whole_numbers({**config, "run_id": new_run_id()}, inspect.type_info(RunSpec))
-    return _convert(whole, locate)
+    spec = _convert(whole, locate)
+    if spec.resources.heartbeat_timeout <= spec.resources.heartbeat_interval:
+        where = locate("resources.heartbeat_timeout")
+        raise SpecError("must be longer than resources.heartbeat_interval", where=where)
+    return spec
 
 
 def load_spec(data: bytes, where: str) -> RunSpec:

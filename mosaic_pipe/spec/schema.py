@@ -24,7 +24,7 @@ NonNegativeFloat = Annotated[float, Meta(ge=0)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
 
 
-class _Frozen(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class _Frozen(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every part of a spec: immutable, and an unknown key is an error."""
 
 
@@ -149,7 +149,7 @@ class Resources(_Frozen):
     stop_grace: NonNegativeFloat = 30.0
 
 
-class RunSpec(_Frozen):
+class RunSpec(_Frozen, kw_only=True):
     """One run. Written as ``spec.json``, the only thing that a worker is given."""
 
     schema_version: Annotated[int, Meta(ge=1, le=SCHEMA_VERSION)] = SCHEMA_VERSION

@@ -31,8 +31,9 @@ class Heartbeat(threading.Thread):
             payload = {"env_steps": self._session.env_steps, "idle": round(now - since, 3)}
             try:
                 self._session.beat(payload)
-            except EventsLost:
-                return  # the main thread meets the same at its next event
+            except EventsLost as error:
+                self._session.give_up(error)
+                return
 
     def stop(self) -> None:
         """End the thread; returns when it has ended."""

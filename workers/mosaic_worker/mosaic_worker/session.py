@@ -1,5 +1,6 @@
 """A run from the worker's side: what it counts, what it reports, and when it is asked to stop."""
 
+import faulthandler
 import os
 import signal
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any, Dict, Optional
 
 from mosaic_worker.emitter import Emitter, Payload
-from mosaic_worker.errors import Stopped
+from mosaic_worker.errors import EventsLost, Stopped
 from mosaic_worker.files import fingerprint
 from mosaic_worker.protocol import Event
 
@@ -30,12 +31,14 @@ class Session:
         self._metrics: Dict[str, Any] = {}
         self._metrics_step = 0
         self._stop_requested = False
+        self._events_lost: Optional[EventsLost] = None
         self._attention = True  # the first step, a stop request, unsent metrics: the only thing that tick looks at
 
     def listen(self) -> None:
         """Take SIGTERM and SIGINT as requests to stop; survive SIGUSR2, which Slurm sends to every process of a job."""
         for request in (signal.SIGTERM, signal.SIGINT):
             signal.signal(request, self._request_stop)
+        faulthandler.register(signal.SIGUSR1)  # the supervisor asks a hung worker where it hangs
         signal.signal(signal.SIGUSR2, signal.SIG_IGN)
 
     def started(self, **facts: Any) -> None:
@@ -53,6 +56,7 @@ class Session:
 
         Raises:
             Stopped: the supervisor asked for it; the worker's state is as the loop left it.
+            EventsLost: a heartbeat could not be written.
         """
         self.env_steps += steps
         if self._attention:
@@ -102,6 +106,10 @@ class Session:
         self._beats += 1
         self._emitter.emit(Event.HEARTBEAT, payload)
 
+    def give_up(self, error: EventsLost) -> None:
+        """Events cannot be written: raise ``error`` in the training loop. Called from another thread."""
+        self._events_lost, self._attention = error, True
+
     def life(self) -> int:
         """A number that changes whenever the training loop shows life."""
         return self.env_steps + self._emitter.seq - self._beats
@@ -110,6 +118,8 @@ class Session:
         if self._first_step_at is None:
             self._first_step_at = time.monotonic()
         self._attention = False
+        if self._events_lost:
+            raise self._events_lost
         self.send_metrics()
         if self._stop_requested:
             raise Stopped

@@ -1,0 +1,42 @@
+"""Hydra's and OmegaConf's errors in the form of ours: what, with the nearest valid name."""
+
+from __future__ import annotations
+
+import re
+
+from hydra.errors import MissingConfigException
+
+from mosaic_pipe.base.suggest import did_you_mean
+from mosaic_pipe.spec.compose import known_keys
+
+_OUR_KEYS = ("output_dir", "dry_run")
+
+
+def explain(error: Exception) -> tuple[str]:
+    """The text of the message for ``error``."""
+    if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
+        group, _, name = error.missing_cfg_file.rpartition("/")
+        return (f"{group}: there is no {group} {name!r}\n  {did_you_mean(name, error.options)}",)
+    text = _sentence(error)
+    unknown = re.search(r"Could not override '([^']+)'", text)
+    if unknown:
+        return (f"{unknown[1]}: unknown key\n  {_nearest(unknown[1])}",)
+    return (text,)
+
+
+def _sentence(error: Exception) -> str:
+    """The error's own text and its cause's, without Hydra's remarks to developers."""
+    texts = [str(error).strip()]
+    if error.__cause__ is not None and str(error.__cause__).strip() not in texts[0]:
+        texts.append(str(error.__cause__).strip())
+    lines = (line for text in texts for line in text.splitlines())
+    kept = [line.strip() for line in lines if line.strip() and not line.strip().startswith(("full_key:", "object_type="))]
+    return "\n  ".join(kept)
+
+
+def _nearest(key: str) -> str:
+    keys = [*known_keys(), *_OUR_KEYS]
+    depth = key.count(".")
+    group = key.rpartition(".")[0]
+    siblings = [known for known in keys if known.count(".") == depth and known.rpartition(".")[0] == group]
+    return did_you_mean(key, siblings or [known for known in keys if known.count(".") == depth])

@@ -1,0 +1,55 @@
+"""The ``mosaic-pipe`` command: ``runs`` and ``workers`` are subcommands, everything else is Hydra's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from mosaic_pipe.base.errors import Exit, UserError
+
+
+def main() -> None:
+    """Run the command line and exit with its code (``Exit``)."""
+    arguments = sys.argv[1:]
+    try:
+        code = _command(arguments)()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        code = error.exit_code
+    except KeyboardInterrupt:
+        print("cancelled", file=sys.stderr)
+        code = Exit.CANCELLED
+    except BrokenPipeError:  # the reader of our output, head or less, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Exit.OK
+    sys.exit(code)
+
+
+def _command(arguments: list[str]) -> Callable[[], int]:
+    """What ``arguments`` ask for; imported only then, since starting quickly matters."""
+    name = arguments[0] if arguments else "--help"
+    if name == "runs":
+        from mosaic_pipe.cli import runs
+
+        return lambda: runs.main(arguments[1:])
+    if name == "workers":
+        from mosaic_pipe.cli import workers
+
+        return lambda: workers.main(arguments[1:])
+    if name == "--version":
+        return _version
+    from mosaic_pipe.cli import run
+
+    return lambda: run.main(arguments or ["--help"])
+
+
+def _version() -> int:
+    from mosaic_pipe import __version__
+
+    print(f"mosaic-pipe {__version__}")
+    return Exit.OK
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""How far a run is: one live line on a terminal, a plain line now and then elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as RichProgress
+
+from mosaic_pipe.spec.schema import RunSpec
+from mosaic_pipe.store.states import State
+from mosaic_pipe.supervise.supervisor import Progress
+
+PLAIN_SECONDS = 5.0
+
+
+def show_notice(text: str) -> None:
+    """Tell the user something, beside the results."""
+    print(text, file=sys.stderr, flush=True)
+
+
+class ProgressDisplay:
+    """Shows the progress of one run on stderr; a context manager."""
+
+    def __init__(self, spec: RunSpec) -> None:
+        self._spec = spec
+        self._console = Console(stderr=True, soft_wrap=True, highlight=False)
+        self._live = _LiveLine(spec, self._console) if self._console.is_terminal else None
+        self._due = 0.0
+        self._state: State | None = None
+
+    def __enter__(self) -> ProgressDisplay:
+        if self._live:
+            self._live.progress.start()
+        self._console.print(f"run {self._spec.run_id}: {_title(self._spec)}")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._live:
+            self._live.progress.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Show ``progress``; called several times a second."""
+        if progress.notice:
+            self._console.print(progress.notice, markup=False)
+        if self._live:
+            self._live.show(progress)
+        elif progress.state is not self._state or time.monotonic() >= self._due:
+            self._state, self._due = progress.state, time.monotonic() + PLAIN_SECONDS
+            print(f"{progress.state}  {_numbers(progress, self._spec)}", file=sys.stderr, flush=True)
+
+
+class _LiveLine:
+    def __init__(self, spec: RunSpec, console: Console) -> None:
+        self._spec = spec
+        self.progress = RichProgress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[numbers]}"),
+            console=console,
+            transient=True,
+            refresh_per_second=4,
+        )
+        self._task = self.progress.add_task("starting", total=spec.total_timesteps, numbers="")
+
+    def show(self, progress: Progress) -> None:
+        self.progress.update(
+            self._task,
+            completed=progress.summary.env_steps,
+            description=_phase(progress),
+            numbers=_numbers(progress, self._spec),
+        )
+
+
+def _phase(progress: Progress) -> str:
+    if progress.state is State.RUNNING and not progress.summary.env_steps:
+        return "importing the library"
+    return progress.state.lower()
+
+
+def _title(spec: RunSpec) -> str:
+    return f"{spec.worker.name} {spec.algo.name} on {spec.env.id}, seed {spec.seed}, {spec.total_timesteps} steps"
+
+
+def _numbers(progress: Progress, spec: RunSpec) -> str:
+    """Steps, steps a second, mean return, time left; what is known of them."""
+    summary = progress.summary
+    parts = [f"{summary.env_steps}/{spec.total_timesteps} steps"]
+    if summary.sps:
+        parts.append(f"{summary.sps:.0f} steps/s")
+    if summary.episode_return_mean is not None:
+        parts.append(f"mean return {summary.episode_return_mean:.1f}")
+    if summary.sps and not progress.state.is_final:
+        parts.append(f"ETA {_duration((spec.total_timesteps - summary.env_steps) / summary.sps)}")
+    return "  ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    minutes, seconds = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -1,0 +1,78 @@
+"""``mosaic-pipe OVERRIDES…``: compose a config with Hydra, and run what it describes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import hydra
+from hydra.core.hydra_config import HydraConfig
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from mosaic_pipe.base.bundled import bundled
+from mosaic_pipe.base.errors import Exit, SpecError
+from mosaic_pipe.cli.hydra_errors import explain
+from mosaic_pipe.cli.where import locator
+from mosaic_pipe.spec.compose import compose_spec
+from mosaic_pipe.workers.registry import config_dirs
+
+# Keys of the config that say how to call a run, not what it is.
+_NOT_SPEC = ("output_dir", "dry_run")
+
+
+def main(arguments: list[str]) -> int:
+    """Run Hydra's command line over ``conf/``.
+
+    Returns:
+        The exit code: of the worst run, where there were several.
+
+    Raises:
+        UserError: anything wrong with the config.
+    """
+    sys.argv[1:] = _with_our_flags(arguments)
+    codes: list[int] = []
+    # Hydra otherwise prints errors itself, exits with 1, and hides where they come from.
+    os.environ["HYDRA_FULL_ERROR"] = "1"
+    app = hydra.main(version_base="1.3", config_path=str(bundled("conf")), config_name="config")(_task(codes))
+    try:
+        app()
+    except (HydraException, OmegaConfBaseException) as error:
+        raise SpecError(*explain(error)) from error
+    return max(codes, default=Exit.OK)
+
+
+def _task(codes: list[int]) -> Callable[[DictConfig], None]:
+    def mosaic_pipe(config: DictConfig) -> None:
+        codes.append(_run(config))
+
+    return mosaic_pipe
+
+
+def _run(config: DictConfig) -> int:
+    plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
+    output_dir, dry_run = (plain.pop(key) for key in _NOT_SPEC)
+    spec = compose_spec(plain, locator(HydraConfig.get()))
+    if not isinstance(dry_run, bool):
+        raise SpecError(f"expected true or false, got {dry_run!r}", where="dry_run")
+    from mosaic_pipe.cli.progress import show_notice
+
+    if dry_run:
+        from mosaic_pipe.cli.dry_run import dry_run_spec
+
+        return dry_run_spec(spec, show_notice)
+    from mosaic_pipe.cli.foreground import run_in_foreground
+
+    return run_in_foreground(spec, Path(output_dir))
+
+
+def _with_our_flags(arguments: list[str]) -> list[str]:
+    """Hydra knows only overrides: ``--dry-run`` is one, and so are the config folders of installed workers."""
+    given = ["dry_run=true" if argument == "--dry-run" else argument for argument in arguments]
+    dirs = [f"file://{path}" for path in config_dirs()]
+    has_searchpath = any(argument.startswith("hydra.searchpath=") for argument in given)
+    return given if not dirs or has_searchpath else [*given, f"hydra.searchpath=[{','.join(dirs)}]"]

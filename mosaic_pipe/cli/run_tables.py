@@ -1,0 +1,137 @@
+"""``runs ls`` and ``runs show``."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from mosaic_pipe.base.errors import Exit
+from mosaic_pipe.store.manifest import Manifest
+from mosaic_pipe.store.run_dir import RunDir
+from mosaic_pipe.store.runs import Runs, current_manifest
+
+_COLORS = {"COMPLETED": "green", "FAILED": "red", "TIMED_OUT": "red", "RUNNING": "cyan"}
+_FILTERS = ("state", "worker", "algo", "env", "sweep")
+
+
+def list_runs(runs: Runs, options: argparse.Namespace) -> int:
+    """List the runs that pass the filters."""
+    rows = [row for manifest in runs.manifests() if _passes(row := run_row(manifest), options)]
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+    elif rows:
+        Console(highlight=False).print(_table(rows))
+    else:
+        print(f"no runs in {runs.directory}")
+    return Exit.OK
+
+
+def show_run(runs: Runs, options: argparse.Namespace) -> int:
+    """Show one run."""
+    run = runs.find(options.run)
+    manifest = current_manifest(run)
+    if options.json:
+        print(run.manifest_file.read_text(encoding="utf-8"), end="")
+    else:
+        _print_run(manifest, run)
+    return Exit.OK
+
+
+def run_row(manifest: Manifest) -> dict[str, Any]:
+    """What a list says of a run."""
+    spec, summary = manifest.spec, manifest.summary
+    return {
+        "run_id": manifest.run_id,
+        "spec_hash": manifest.spec_hash,
+        "state": manifest.state.value,
+        "worker": spec.worker.name,
+        "algo": spec.algo.name,
+        "env": spec.env.id,
+        "seed": spec.seed,
+        "sweep": manifest.sweep,
+        "env_steps": summary.env_steps,
+        "episode_return_mean": summary.episode_return_mean,
+        "sps": summary.sps,
+        "wall_time": summary.wall_time,
+        "created": manifest.provenance.created,
+        "failure": manifest.failure.class_ if manifest.failure else None,
+    }
+
+
+def _passes(row: dict[str, Any], options: argparse.Namespace) -> bool:
+    return all(getattr(options, name) in (None, row[name]) for name in _FILTERS)
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for column in ("run", "state", "worker", "algo", "env", "seed", "sweep"):
+        table.add_column(column, no_wrap=column == "run")
+    for column in ("steps", "return", "age"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        state = row["state"] + (f" {row['failure']}" if row["failure"] else "")
+        color = _COLORS.get(row["state"], "yellow")
+        table.add_row(
+            row["run_id"],
+            f"[{color}]{state}[/]",
+            *(escape(str(row[key])) for key in ("worker", "algo", "env", "seed")),
+            escape(row["sweep"] or ""),
+            str(row["env_steps"]),
+            _number(row["episode_return_mean"]),
+            _age(row["created"]),
+        )
+    return table
+
+
+def _print_run(manifest: Manifest, run: RunDir) -> None:
+    summary, spec, attempt = manifest.summary, manifest.spec, manifest.attempts[-1]
+    facts: dict[str, Any] = {
+        "run": manifest.run_id,
+        "state": manifest.state.value,
+        "what": f"{spec.worker.name} {spec.algo.name} on {spec.env.id}, seed {spec.seed}",
+        "steps": f"{summary.env_steps} of {spec.total_timesteps}",
+        "speed": f"{_number(summary.sps)} steps/s, {summary.wall_time:.1f} s",
+        "episodes": f"{summary.episodes}, mean return {_number(summary.episode_return_mean)},"
+        f" mean length {_number(summary.episode_length_mean)} (last 100)",
+        "attempt": f"{attempt.number} on {attempt.host}, supervisor {attempt.pid}, worker {attempt.worker_pid},"
+        f" exit {attempt.signal or attempt.exit_code}",
+        "used": f"{_number(attempt.cpu_seconds)} s of CPU, at most {_number(attempt.peak_rss_mb)} MiB",
+        "spec": manifest.spec_hash,
+        "git": _git(manifest),
+        "directory": str(run.path),
+        "log": str(run.log_file(attempt.number)),
+    }
+    for checkpoint in manifest.checkpoints:
+        facts["checkpoint"] = f"{run.path / checkpoint.path} ({checkpoint.env_steps} steps, {checkpoint.size} bytes)"
+    if manifest.tracking.tensorboard:
+        facts["tensorboard"] = str(run.path / manifest.tracking.tensorboard)
+    if manifest.failure:
+        facts["failure"] = f"{manifest.failure.class_}: {manifest.failure.reason}"
+    console = Console(highlight=False, soft_wrap=True)
+    for name, value in facts.items():
+        console.print(f"[bold]{name:<12}[/]{escape(str(value))}")
+    for line in manifest.failure.log_tail if manifest.failure else ():
+        console.print(f"  | {escape(line)}")
+
+
+def _git(manifest: Manifest) -> str:
+    git = manifest.provenance.git
+    return f"{git['commit'][:12]}{' with changes' if git['dirty'] else ''}" if git else "not in a checkout"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _age(created: float) -> str:
+    seconds = max(0, int(time.time() - created))
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "m")):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"

@@ -1,0 +1,28 @@
+"""Where the value of a key was set: on the command line, or in which config file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mosaic_pipe.spec.compose import Locate
+
+
+def locator(hydra_config: Any) -> Locate:
+    """Tells, for a dotted key of this composition, the key and what set it.
+
+    Args:
+        hydra_config: Hydra's own node of the composed config.
+    """
+    overrides: list[str] = list(hydra_config.overrides.task)
+    choices: dict[str, Any] = dict(hydra_config.runtime.choices)
+
+    def locate(key: str) -> str:
+        for override in reversed(overrides):
+            if override.lstrip("+~").partition("=")[0] == key:
+                return f"{key} (command line)"
+        group = key.split(".")[0]
+        if group in choices and "." in key:
+            return f"{key} ({group}/{choices[group]}.yaml)"
+        return f"{key} (config.yaml)"
+
+    return locate

@@ -1,0 +1,123 @@
+"""``mosaic-pipe workers``: ls, install, remove, doctor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from mosaic_pipe.base.errors import Exit, UserError
+from mosaic_pipe.cli.progress import show_notice
+from mosaic_pipe.workers import environment as env
+from mosaic_pipe.workers import uv
+from mosaic_pipe.workers.pip_config import pip_settings
+from mosaic_pipe.workers.registry import Worker, all_workers, find_worker
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the subcommand in ``arguments``; returns the exit code.
+
+    Raises:
+        UserError: no such worker, or its environment cannot be made.
+    """
+    options = _parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    return command(options)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="mosaic-pipe workers", description="Workers and their virtualenvs.")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def add(name: str, command: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
+        added = commands.add_parser(name, help=help, description=help)
+        added.add_argument("--json", action="store_true", help="print JSON")
+        added.set_defaults(command=command)
+        return added
+
+    add("ls", _list, "List workers and whether their virtualenvs exist.")
+    install = add("install", _install, "Make a worker's virtualenv now instead of at its first run.")
+    install.add_argument("worker", metavar="NAME")
+    install.add_argument(
+        "--torch-backend",
+        metavar="BACKEND",
+        help="which builds of torch: cpu, cu130, auto, …, as uv names them (default: as pip is configured, else auto)",
+    )
+    add("remove", _remove, "Delete a worker's virtualenvs.").add_argument("worker", metavar="NAME")
+    add("doctor", _doctor, "Check what workers need, and each virtualenv by asking its worker to describe itself.")
+    return parser
+
+
+def _list(options: argparse.Namespace) -> int:
+    rows = [_row(worker) for worker in all_workers().values()]
+    if options.json:
+        print(json.dumps(rows, indent=2))
+        return Exit.OK
+    table = Table(box=None, pad_edge=False)
+    for column in ("worker", "library", "algorithms", "environment"):
+        table.add_column(column)
+    for row in rows:
+        state = "installed" if row["installed"] else "made at first use"
+        table.add_row(row["worker"], row["library"], ", ".join(row["algorithms"]), f"{state}: {row['path']}")
+    Console(highlight=False, soft_wrap=True).print(table)
+    return Exit.OK
+
+
+def _install(options: argparse.Namespace) -> int:
+    worker = find_worker(options.worker)
+    if options.torch_backend and env.find_environment(worker):
+        hint = f"remove it first: mosaic-pipe workers remove {worker.name}"
+        raise UserError("is installed already, and its torch stays as it is", where=f"worker {worker.name}", hint=hint)
+    made = env.ensure_environment(worker, show_notice, options.torch_backend)
+    return _say(options, {"worker": worker.name, "python": str(made.python)}, f"ready: {made.python}")
+
+
+def _remove(options: argparse.Namespace) -> int:
+    worker = find_worker(options.worker)
+    removed = [str(path) for path in env.remove_environments(worker)]
+    text = "\n".join(f"removed {path}" for path in removed) or f"{worker.name} has no virtualenv"
+    return _say(options, {"worker": worker.name, "removed": removed}, text)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    checks = [("uv", uv.version() or "not found", bool(uv.version()))]
+    checks.append(("pip's settings passed on", ", ".join(sorted(pip_settings())) or "none", True))
+    checks.append(("virtualenvs are kept in", str(env.environments_dir()), True))
+    checks += [_check(worker) for worker in all_workers().values()]
+    sound = all(good for _, _, good in checks)
+    facts = [{"check": name, "found": found, "good": good} for name, found, good in checks]
+    text = "\n".join(f"{'ok ' if good else 'BAD'}  {name}: {found}" for name, found, good in checks)
+    _say(options, facts, text)
+    return Exit.OK if sound else Exit.ENVIRONMENT
+
+
+def _check(worker: Worker) -> tuple[str, str, bool]:
+    name = f"worker {worker.name}"
+    environment = env.find_environment(worker)
+    if environment is None:
+        return name, "no virtualenv yet; it is made at the first run", True
+    try:
+        env.check_environment(worker, environment)
+    except UserError as error:
+        return name, f"{error}; mosaic-pipe workers remove {worker.name}, then install it again", False
+    return name, f"{len(environment.packages.splitlines())} packages, describes itself", True
+
+
+def _row(worker: Worker) -> dict[str, Any]:
+    capabilities = worker.capabilities
+    return {
+        "worker": worker.name,
+        "library": f"{capabilities.upstream_library} {capabilities.upstream_version}",
+        "algorithms": sorted(capabilities.algorithms),
+        "installed": env.find_environment(worker) is not None,
+        "path": str(env.environment_dir(worker)),
+    }
+
+
+def _say(options: argparse.Namespace, facts: Any, text: str) -> int:
+    print(json.dumps(facts, indent=2) if options.json else text)
+    return Exit.OK

@@ -1,0 +1,68 @@
+"""The guard: sees to it that nothing of an attempt outlives its supervisor, however that ends.
+
+Run as a program of its own (``python -I -S guard.py TOKEN``) it waits until its stdin closes, which the kernel does
+even after ``kill -9`` of the supervisor, and then kills every process of the attempt. Standard library only.
+
+A process belongs to the attempt when it is in the worker's session, or when it carries the attempt's token in its
+environment: Ray's processes leave the group, and a double fork leaves the session.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+_ROUNDS = 20  # a process may fork while it is being looked for
+
+
+def kill_attempt(token: str, session: int) -> int:
+    """SIGKILL every process of an attempt but this one, until there is none left; returns how many were killed.
+
+    Args:
+        token: ``NAME=value`` as it stands in the processes' environment.
+        session: session id of the worker; -1: not known.
+    """
+    killed: set[int] = set()
+    for round_ in range(_ROUNDS):
+        found = list(_processes(token.encode(), session))
+        if not found:
+            break
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                killed.add(pid)
+            except (ProcessLookupError, PermissionError):
+                continue
+        time.sleep(0.005 * (round_ + 1))
+    return len(killed)
+
+
+def _processes(token: bytes, session: int) -> Iterator[int]:
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and int(entry) != os.getpid() and _belongs(Path("/proc", entry), token, session):
+            yield int(entry)
+
+
+def _belongs(process: Path, token: bytes, session: int) -> bool:
+    try:
+        # "pid (name) state ppid pgrp session …": the name may hold spaces and parentheses
+        state, _, _, its_session = (process / "stat").read_bytes().rpartition(b")")[2].split()[:4]
+        if state in (b"Z", b"X"):
+            return False
+        return int(its_session) == session or token in (process / "environ").read_bytes().split(b"\0")
+    except (OSError, ValueError):  # it ended, or is another user's
+        return False
+
+
+def main() -> None:
+    """Wait for the supervisor's end, then clean up. Stdin: the worker's pid on a line, once it is known."""
+    said = sys.stdin.buffer.read()
+    kill_attempt(sys.argv[1], int(said) if said.strip().isdigit() else -1)
+
+
+if __name__ == "__main__":
+    main()

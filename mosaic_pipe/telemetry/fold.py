@@ -1,0 +1,147 @@
+"""Folding the events of a run into what its manifest says. The same events give the same fold, live or afterwards."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from mosaic_pipe.telemetry import events as ev
+from mosaic_pipe.telemetry.reader import Skipped
+
+EPISODES_IN_MEAN = 100
+
+
+class Summary(msgspec.Struct):
+    """Totals of a run; means are over its last 100 training episodes, times in seconds."""
+
+    env_steps: int = 0
+    episodes: int = 0
+    episode_return_mean: float | None = None
+    episode_length_mean: float | None = None
+    sps: float | None = None
+    wall_time: float = 0.0
+    eval: dict[str, Any] | None = None
+
+
+class Stage(msgspec.Struct):
+    """A stage of a curriculum that was entered."""
+
+    index: int
+    env_id: str
+    env_steps: int
+    reason: str | None
+
+
+class Telemetry(msgspec.Struct):
+    """How much was reported, and how much of it could not be used; ``lost``: gaps in the numbering."""
+
+    events: dict[str, int]
+    lost: int
+    skipped: Skipped
+    warnings: list[str]
+
+
+class Fold:
+    """Feed it events in order; read ``summary`` and the rest at any time."""
+
+    def __init__(self) -> None:
+        self.ending: ev.RunCompleted | ev.RunCancelled | ev.RunFailed | None = None
+        self.started = False
+        self.idle = 0.0
+        self.stages: list[Stage] = []
+        self.checkpoints: list[ev.Checkpoint] = []
+        self.artifacts: list[ev.Artifact] = []
+        self.warnings: list[str] = []
+        self._summary = Summary()
+        self._returns: deque[float] = deque(maxlen=EPISODES_IN_MEAN)
+        self._lengths: deque[int] = deque(maxlen=EPISODES_IN_MEAN)
+        self._counts: Counter[type[ev.Event]] = Counter()
+        self._attempt, self._seq, self._lost = 0, 0, 0
+        self._handlers: dict[type[Any], Callable[[Any], None]] = {
+            ev.RunStarted: self._on_started,
+            ev.Heartbeat: self._on_heartbeat,
+            ev.Metrics: self._on_metrics,
+            ev.Episode: self._on_episode,
+            ev.StageStarted: self._on_stage,
+            ev.CheckpointSaved: self._on_checkpoint,
+            ev.CheckpointLoaded: lambda event: None,
+            ev.EvalCompleted: self._on_eval,
+            ev.ArtifactMade: self._on_artifact,
+            ev.Warned: lambda event: self.warnings.append(event.payload.message),
+            ev.RunCompleted: self._on_end,
+            ev.RunCancelled: self._on_end,
+            ev.RunFailed: self._on_end,
+        }
+
+    def feed(self, events: Iterable[ev.Event]) -> int:
+        """Fold ``events`` in; returns how many there were."""
+        fed = 0
+        for event in events:
+            kind = type(event)
+            self._counts[kind] += 1
+            if event.seq != self._seq + 1:
+                self._on_gap(event)
+            self._seq = event.seq
+            self._handlers[kind](event)
+            fed += 1
+        return fed
+
+    def summary(self) -> Summary:
+        """Totals so far."""
+        summary = self._summary
+        if self._returns:
+            summary.episode_return_mean = sum(self._returns) / len(self._returns)
+            summary.episode_length_mean = sum(self._lengths) / len(self._lengths)
+        return summary
+
+    def telemetry(self, skipped: Skipped) -> Telemetry:
+        """Counts so far; ``skipped`` comes from the reader."""
+        counts = {str(kind.__struct_config__.tag): count for kind, count in self._counts.items()}
+        return Telemetry(dict(sorted(counts.items())), self._lost, skipped, self.warnings)
+
+    def _on_gap(self, event: ev.Event) -> None:
+        if event.attempt != self._attempt:
+            self._attempt, self._seq = event.attempt, 0
+        self._lost += max(0, event.seq - self._seq - 1)
+
+    def _on_started(self, event: ev.RunStarted) -> None:
+        self.started, self.ending, self.idle = True, None, 0.0
+
+    def _on_heartbeat(self, event: ev.Heartbeat) -> None:
+        self.idle = event.payload.idle
+        self._summary.env_steps = event.payload.env_steps
+
+    def _on_metrics(self, event: ev.Metrics) -> None:
+        self._totals(event.payload)
+
+    def _on_episode(self, event: ev.Episode) -> None:
+        payload, summary = event.payload, self._summary
+        summary.env_steps = payload.env_steps
+        summary.wall_time = payload.wall_time
+        summary.episodes += 1
+        self._returns.append(float(payload.episode_return))
+        self._lengths.append(payload.episode_length)
+
+    def _on_stage(self, event: ev.StageStarted) -> None:
+        payload = event.payload
+        self.stages.append(Stage(payload.index, payload.env_id, payload.env_steps, payload.reason))
+
+    def _on_checkpoint(self, event: ev.CheckpointSaved) -> None:
+        self.checkpoints.append(event.payload)
+
+    def _on_eval(self, event: ev.EvalCompleted) -> None:
+        self._summary.eval = event.payload
+
+    def _on_artifact(self, event: ev.ArtifactMade) -> None:
+        self.artifacts.append(event.payload)
+
+    def _on_end(self, event: ev.RunCompleted | ev.RunCancelled | ev.RunFailed) -> None:
+        self.ending = event
+        self._totals(event.payload)
+
+    def _totals(self, payload: ev.Totals) -> None:
+        summary = self._summary
+        summary.env_steps, summary.wall_time, summary.sps = payload.env_steps, payload.wall_time, float(payload.sps)

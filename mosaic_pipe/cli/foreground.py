@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from mosaic_pipe.base.errors import Exit
-from mosaic_pipe.cli.progress import ProgressDisplay, show_notice
+from mosaic_pipe.cli.notice import show_notice
+from mosaic_pipe.cli.progress import ProgressDisplay
 from mosaic_pipe.launch.foreground import prepare, run_here
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.manifest import Manifest

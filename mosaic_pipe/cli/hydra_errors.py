@@ -7,7 +7,7 @@ import re
 from hydra.errors import MissingConfigException
 
 from mosaic_pipe.base.suggest import did_you_mean
-from mosaic_pipe.spec.compose import known_keys
+from mosaic_pipe.spec.compose import nearest_key
 
 _OUR_KEYS = ("output_dir", "dry_run")
 
@@ -20,7 +20,7 @@ def explain(error: Exception) -> tuple[str]:
     text = _sentence(error)
     unknown = re.search(r"Could not override '([^']+)'", text)
     if unknown:
-        return (f"{unknown[1]}: unknown key\n  {_nearest(unknown[1])}",)
+        return (f"{unknown[1]}: unknown key\n  {nearest_key(unknown[1], _OUR_KEYS)}",)
     return (text,)
 
 
@@ -30,13 +30,7 @@ def _sentence(error: Exception) -> str:
     if error.__cause__ is not None and str(error.__cause__).strip() not in texts[0]:
         texts.append(str(error.__cause__).strip())
     lines = (line for text in texts for line in text.splitlines())
-    kept = [line.strip() for line in lines if line.strip() and not line.strip().startswith(("full_key:", "object_type="))]
+    kept = [
+        line.strip() for line in lines if line.strip() and not line.strip().startswith(("full_key:", "object_type="))
+    ]
     return "\n  ".join(kept)
-
-
-def _nearest(key: str) -> str:
-    keys = [*known_keys(), *_OUR_KEYS]
-    depth = key.count(".")
-    group = key.rpartition(".")[0]
-    siblings = [known for known in keys if known.count(".") == depth and known.rpartition(".")[0] == group]
-    return did_you_mean(key, siblings or [known for known in keys if known.count(".") == depth])

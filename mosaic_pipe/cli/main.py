@@ -18,7 +18,6 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
         code = error.exit_code
     except KeyboardInterrupt:
-        print("cancelled", file=sys.stderr)
         code = Exit.CANCELLED
     except BrokenPipeError:  # the reader of our output, head or less, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from types import TracebackType
 
@@ -10,16 +9,12 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
 
+from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.supervisor import Progress
 
 PLAIN_SECONDS = 5.0
-
-
-def show_notice(text: str) -> None:
-    """Tell the user something, beside the results."""
-    print(text, file=sys.stderr, flush=True)
 
 
 class ProgressDisplay:
@@ -50,7 +45,7 @@ class ProgressDisplay:
             self._live.show(progress)
         elif progress.state is not self._state or time.monotonic() >= self._due:
             self._state, self._due = progress.state, time.monotonic() + PLAIN_SECONDS
-            print(f"{progress.state}  {_numbers(progress, self._spec)}", file=sys.stderr, flush=True)
+            show_notice(f"{progress.state}  {_numbers(progress, self._spec)}")
 
 
 class _LiveLine:

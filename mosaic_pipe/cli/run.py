@@ -15,8 +15,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
 from mosaic_pipe.base.bundled import bundled
-from mosaic_pipe.base.errors import Exit, SpecError
+from mosaic_pipe.base.errors import Exit, SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import explain
+from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.where import locator
 from mosaic_pipe.spec.compose import compose_spec
 from mosaic_pipe.workers.registry import config_dirs
@@ -48,7 +49,14 @@ def main(arguments: list[str]) -> int:
 
 def _task(codes: list[int]) -> Callable[[DictConfig], None]:
     def mosaic_pipe(config: DictConfig) -> None:
-        codes.append(_run(config))
+        try:
+            code = _run(config)
+        except UserError as error:  # a multirun goes on with its next point
+            show_notice(f"error: {error}")
+            code = error.exit_code
+        codes.append(code)
+        if code == Exit.CANCELLED:
+            raise KeyboardInterrupt
 
     return mosaic_pipe
 
@@ -59,8 +67,6 @@ def _run(config: DictConfig) -> int:
     spec = compose_spec(plain, locator(HydraConfig.get()))
     if not isinstance(dry_run, bool):
         raise SpecError(f"expected true or false, got {dry_run!r}", where="dry_run")
-    from mosaic_pipe.cli.progress import show_notice
-
     if dry_run:
         from mosaic_pipe.cli.dry_run import dry_run_spec
 

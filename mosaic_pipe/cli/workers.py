@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from mosaic_pipe.base.errors import Exit, UserError
-from mosaic_pipe.cli.progress import show_notice
+from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.workers import environment as env
 from mosaic_pipe.workers import uv
 from mosaic_pipe.workers.pip_config import pip_settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -51,9 +51,11 @@ def load_spec(data: bytes, where: str) -> RunSpec:
         raise SpecError(f"not a spec: {error}", where=where) from error
 
 
-def known_keys() -> list[str]:
-    """Every dotted key of a config that a RunSpec knows, for suggestions."""
-    return [key for key in _keys(inspect.type_info(RunSpec), "") if key != "run_id"]
+def nearest_key(key: str, more: Iterable[str] = ()) -> str:
+    """A hint at the valid key nearest to the dotted ``key``, among a RunSpec's and ``more``."""
+    group, _, name = key.rpartition(".")
+    known = [k.rpartition(".") for k in (*_keys(inspect.type_info(RunSpec), ""), *more)]
+    return did_you_mean(name, [k for g, _, k in known if g == group and k not in ("run_id", "schema_version")])
 
 
 def _convert(config: dict[str, Any], locate: Locate) -> RunSpec:
@@ -64,13 +66,15 @@ def _convert(config: dict[str, Any], locate: Locate) -> RunSpec:
         unknown = re.search(r"unknown field `(.+?)`", message)
         if unknown:
             key = f"{key}.{unknown[1]}" if key else unknown[1]
-            raise SpecError("unknown key", where=locate(key), hint=_near_key(key)) from error
+            raise SpecError("unknown key", where=locate(key), hint=nearest_key(key)) from error
         missing = re.search(r"missing required field `(.+?)`", message)
         if missing:
             key = f"{key}.{missing[1]}" if key else missing[1]
             raise SpecError("has no value", where=locate(key), hint=f"set it: {key}=…") from error
         given = _value_at(config, key)
-        raise SpecError(f"{message[:1].lower()}{message[1:]} (given: {given!r})", where=locate(key)) from error
+        hint = did_you_mean(str(given), _literals_at(key)) if "enum" in message else ""
+        text = f"{message[:1].lower()}{message[1:]} (given: {given!r})"
+        raise SpecError(text, where=locate(key), hint=hint) from error
 
 
 def _split(message: str) -> tuple[str, str]:
@@ -79,8 +83,13 @@ def _split(message: str) -> tuple[str, str]:
     return text, re.sub(r"\[(\w+)\]", r".\1", path.rstrip("`")).lstrip(".")
 
 
-def _near_key(key: str) -> str:
-    return did_you_mean(key, [k for k in known_keys() if k.count(".") == key.count(".")])
+def _literals_at(key: str) -> list[str]:
+    """The words that may stand at ``key``."""
+    type_: inspect.Type = inspect.type_info(RunSpec)
+    for part in key.split("."):
+        fields = {f.encode_name: f.type for f in type_.fields} if isinstance(type_, inspect.StructType) else {}
+        type_ = fields.get(part, type_)
+    return [str(value) for value in type_.values] if isinstance(type_, inspect.LiteralType) else []
 
 
 def _value_at(config: Any, key: str) -> Any:

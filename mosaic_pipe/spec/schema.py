@@ -28,7 +28,7 @@ class _Frozen(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every part of a spec: immutable, and an unknown key is an error."""
 
 
-class WorkerChoice(_Frozen):
+class WorkerChoice(_Frozen, frozen=True):
     """Which worker, and in which interpreter."""
 
     name: Name
@@ -36,7 +36,7 @@ class WorkerChoice(_Frozen):
     """Path of a Python that the user made; null: the worker's own virtualenv, made at first use."""
 
 
-class AlgoSpec(_Frozen):
+class AlgoSpec(_Frozen, frozen=True):
     """An algorithm by its canonical name, with canonical hyperparameters.
 
     A hyperparameter that is not set is not part of the spec: the library's own default holds. Which ones an
@@ -67,7 +67,7 @@ class AlgoSpec(_Frozen):
     normalize_advantage: bool | UnsetType = UNSET
     ent_coef: NonNegativeFloat | UnsetType = UNSET
     vf_coef: NonNegativeFloat | UnsetType = UNSET
-    target_kl: PositiveFloat | None | UnsetType = UNSET
+    target_kl: PositiveFloat | UnsetType | None = UNSET
     # Off-policy: intervals are in environment steps
     buffer_size: PositiveInt | UnsetType = UNSET
     learning_starts: Natural | UnsetType = UNSET
@@ -96,7 +96,7 @@ class AlgoSpec(_Frozen):
         return {f: value for f in fields if (value := getattr(self, f)) is not UNSET}
 
 
-class EnvSpec(_Frozen):
+class EnvSpec(_Frozen, frozen=True):
     """An environment by its registered id; the spaces are declared so that a misfit is seen before anything starts."""
 
     id: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -107,38 +107,38 @@ class EnvSpec(_Frozen):
     """Keyword arguments of the environment's constructor."""
 
 
-class Stage(_Frozen):
+class Stage(_Frozen, frozen=True):
     """One stage of a curriculum; the last one is open and needs no condition."""
 
     env_id: str
     until: str | None = None
 
 
-class CurriculumSpec(_Frozen):
+class CurriculumSpec(_Frozen, frozen=True):
     """Environments to train on one after the other; no stages: no curriculum."""
 
     stages: tuple[Stage, ...] = ()
 
 
-class EvalSpec(_Frozen):
+class EvalSpec(_Frozen, frozen=True):
     """Evaluation of the trained policy; 0 episodes: none."""
 
     episodes: Natural = 0
 
 
-class TrackingSpec(_Frozen):
+class TrackingSpec(_Frozen, frozen=True):
     """Where the library's own logging goes."""
 
     tensorboard: bool = True
 
 
-class FastlaneSpec(_Frozen):
+class FastlaneSpec(_Frozen, frozen=True):
     """Live frames."""
 
     mode: Literal["off"] = "off"
 
 
-class Resources(_Frozen):
+class Resources(_Frozen, frozen=True):
     """What a run may use, and when it is taken for dead. Times in seconds."""
 
     cpus: PositiveInt = 1
@@ -149,7 +149,7 @@ class Resources(_Frozen):
     stop_grace: NonNegativeFloat = 30.0
 
 
-class RunSpec(_Frozen, kw_only=True):
+class RunSpec(_Frozen, frozen=True, kw_only=True):
     """One run. Written as ``spec.json``, the only thing that a worker is given."""
 
     schema_version: Annotated[int, Meta(ge=1, le=SCHEMA_VERSION)] = SCHEMA_VERSION

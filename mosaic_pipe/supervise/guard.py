@@ -42,9 +42,9 @@ def kill_attempt(token: str, session: int) -> int:
 
 
 def _processes(token: bytes, session: int) -> Iterator[int]:
-    for entry in os.listdir("/proc"):
-        if entry.isdigit() and int(entry) != os.getpid() and _belongs(Path("/proc", entry), token, session):
-            yield int(entry)
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit() and int(entry.name) != os.getpid() and _belongs(entry, token, session):
+            yield int(entry.name)
 
 
 def _belongs(process: Path, token: bytes, session: int) -> bool:

@@ -110,7 +110,7 @@ def _spawn(command: list[str], run: RunDir, attempt: int, variables: Mapping[str
             cwd=run.path,  # python -m looks for modules here first: nothing of the user's folder is picked up
             env=variables,
             start_new_session=True,
-            preexec_fn=die_with_parent(),  # noqa: PLW1509 - nothing but prctl happens between fork and exec
+            preexec_fn=die_with_parent(),
         )
 
 

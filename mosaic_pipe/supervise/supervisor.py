@@ -121,7 +121,9 @@ class Supervisor:
             self._ask_to_stop(process, StopReason.TIME_LIMIT, f"the time limit of {limits.time_limit:g} s is over")
         elif silent > limits.heartbeat_timeout:
             process.send(signal.SIGUSR1)  # its log then shows where it hangs
-            sentence = f"no sign of life from training for {silent:.1f} s (heartbeat_timeout {limits.heartbeat_timeout:g} s)"
+            sentence = (
+                f"no sign of life from training for {silent:.1f} s (heartbeat_timeout {limits.heartbeat_timeout:g} s)"
+            )
             self._ask_to_stop(process, StopReason.HEARTBEAT, sentence)
 
     def _ask_to_stop(self, process: WorkerProcess, reason: StopReason, sentence: str) -> None:

@@ -55,7 +55,6 @@ class Description(Struct, frozen=True):
     """By algorithm and name: ``type``, ``default``, ``help``, and ``set_by`` where a key of the spec sets it."""
 
 
-
 def read_capabilities(path: Path) -> Capabilities:
     """The capabilities in the file at ``path``.
 

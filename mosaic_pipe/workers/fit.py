@@ -46,11 +46,18 @@ def check_native(spec: RunSpec, description: Description) -> None:
         where = f"algo.native.{name}"
         facts = known.get(name) or known.get(name.replace("_", "-"))
         if facts is None:
-            hint = did_you_mean(name, [key.replace("-", "_") for key, fact in known.items() if "set_by" not in fact])
+            hint = _nearest_native(name, known)
             raise SpecError(f"{spec.worker.name}'s {spec.algo.name} has no such parameter", where=where, hint=hint)
         if "set_by" in facts:
             raise SpecError("is set by another key", where=where, hint=f"use {facts['set_by']}")
         _check_type(where, value, facts)
+
+
+def _nearest_native(name: str, known: Mapping[str, Mapping[str, Any]]) -> str:
+    """The nearest of the library's parameters; where a key of the spec sets it, that key."""
+    names = {key.replace("-", "_"): facts.get("set_by") for key, facts in known.items()}
+    hint = did_you_mean(name, names)
+    return next((f"did you mean {owner!r}?" for key, owner in names.items() if owner and f"mean {key!r}" in hint), hint)
 
 
 def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:

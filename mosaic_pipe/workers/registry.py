@@ -1,4 +1,4 @@
-"""Which workers exist: the folders under ``workers/``, and installed packages with an entry point ``mosaic.workers``."""
+"""Which workers exist: folders under ``workers/``, and installed packages with an entry point ``mosaic.workers``."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _from_entry_points() -> Iterator[Worker]:
         spec = importlib.util.find_spec(entry.module.split(".")[0])  # a top-level package is found, not executed
         if spec is None or spec.origin is None or entry.dist is None:
             raise UserError(f"entry point {entry.value!r} names no package", where=f"{GROUP}: {entry.name}")
-        requires = entry.dist.metadata.get("Requires-Python") or ">=3.8"
+        requires = entry.dist.metadata.json.get("requires_python", ">=3.8")
         yield _worker(entry.name, Path(spec.origin).parent, _requirement(entry.dist), requires)
 
 

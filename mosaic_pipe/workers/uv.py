@@ -85,7 +85,7 @@ def _run(arguments: Sequence[str], variables: dict[str, str], directory: Path) -
         env={**variables, **environment},  # what the user set for uv itself wins
         cwd=directory,
         stdin=subprocess.DEVNULL,
-        preexec_fn=die_with_parent(),  # noqa: PLW1509 - an orphaned install must not write into its successor's
+        preexec_fn=die_with_parent(),
         check=False,
     )
     if done.returncode:

@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any
 
 
-def get_worker_metadata() -> Dict[str, Any]:
+def get_worker_metadata() -> dict[str, Any]:
     """The static description of this worker, as in ``capabilities.json``."""
-    metadata: Dict[str, Any] = json.loads((Path(__file__).parent / "capabilities.json").read_text(encoding="utf-8"))
+    metadata: dict[str, Any] = json.loads((Path(__file__).parent / "capabilities.json").read_text(encoding="utf-8"))
     return metadata

@@ -5,7 +5,7 @@ Format 1: a dict of plain containers and tensors, readable with ``torch.load(wei
 """
 
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any
 
 import torch
 from mosaic_worker.files import write_atomically
@@ -14,7 +14,7 @@ FORMAT = 1
 _LEARNED_TENSORS = ("log_alpha",)  # SAC's entropy weight: a tensor of its own, in no module
 
 
-def save(directory: Path, names: Dict[str, Any], facts: Dict[str, Any]) -> Optional[Path]:
+def save(directory: Path, names: dict[str, Any], facts: dict[str, Any]) -> Path | None:
     """Write the state found in ``names`` (a script's globals) to ``step-<env_steps>.pt`` in ``directory``.
 
     None, and nothing is written, where the script was stopped before it had an optimiser.
@@ -33,10 +33,10 @@ def save(directory: Path, names: Dict[str, Any], facts: Dict[str, Any]) -> Optio
     }
     if not state["optimizers"]:
         return None
-    path = directory / ("step-%d.pt" % facts["env_steps"])
+    path = directory / f"step-{facts['env_steps']}.pt"
     write_atomically(path, lambda file: torch.save(state, file))
     return path
 
 
-def _states(names: Dict[str, Any], kind: type) -> Dict[str, Any]:
+def _states(names: dict[str, Any], kind: type) -> dict[str, Any]:
     return {name: value.state_dict() for name, value in names.items() if isinstance(value, kind)}

@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any, Dict
+from typing import Any
 
 from mosaic_worker.cli import main
 from mosaic_worker.spec import Spec
@@ -25,7 +25,7 @@ class CleanRLWorker:
 
         return CleanRLRuntime(config, run_dir)
 
-    def native_parameters(self) -> Dict[str, Dict[str, Any]]:
+    def native_parameters(self) -> dict[str, dict[str, Any]]:
         """Each script's own command line."""
         return native_parameters()
 

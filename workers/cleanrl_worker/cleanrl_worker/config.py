@@ -1,7 +1,8 @@
 """A spec as the command line of a CleanRL script."""
 
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, Dict, Iterator, Tuple
+from typing import Any
 
 from mosaic_worker.errors import UserError
 from mosaic_worker.spec import Spec, hyperparameters
@@ -15,9 +16,9 @@ class CleanRLConfig:
     """Which script runs, with which arguments, on which environment."""
 
     script: str
-    arguments: Tuple[str, ...]
+    arguments: tuple[str, ...]
     env_id: str
-    env_kwargs: Dict[str, Any]
+    env_kwargs: dict[str, Any]
     tensorboard: bool
 
     @classmethod
@@ -36,7 +37,7 @@ class CleanRLConfig:
             tensorboard=spec.tracking.tensorboard,
         )
 
-    def describe(self) -> Dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """What would run, as plain data."""
         return asdict(self)
 
@@ -50,7 +51,7 @@ _SPEC_KEYS = {
 }
 
 
-def native_parameters() -> Dict[str, Parameters]:
+def native_parameters() -> dict[str, Parameters]:
     """The parameters of every installed script; ``set_by`` marks those that a key of the spec sets."""
     return {algo: known_parameters(algo) for algo in scripts()}
 
@@ -63,7 +64,7 @@ def known_parameters(algo: str) -> Parameters:
     return {flag: {**facts, **({"set_by": owners[flag]} if flag in owners else {})} for flag, facts in known.items()}
 
 
-def _canonical(spec: Spec) -> Iterator[Tuple[str, Any]]:
+def _canonical(spec: Spec) -> Iterator[tuple[str, Any]]:
     yield "env-id", spec.env.id
     yield "seed", spec.seed
     yield "total-timesteps", spec.total_timesteps
@@ -71,20 +72,20 @@ def _canonical(spec: Spec) -> Iterator[Tuple[str, Any]]:
     names = get_worker_metadata()["algorithms"][spec.algo.name]["hyperparameters"]
     for name, value in hyperparameters(spec).items():
         if name not in names:
-            raise UserError("algo.%s: CleanRL's %s does not have it" % (name, spec.algo.name))
+            raise UserError(f"algo.{name}: CleanRL's {spec.algo.name} does not have it")
         yield names[name], value
 
 
-def _native(spec: Spec, known: Parameters) -> Iterator[Tuple[str, Any]]:
+def _native(spec: Spec, known: Parameters) -> Iterator[tuple[str, Any]]:
     for name, value in spec.algo.native.items():
         flag = name.replace("_", "-")
         if flag not in known:
-            raise UserError("algo.native.%s: CleanRL's %s has no such parameter" % (name, spec.algo.name))
+            raise UserError(f"algo.native.{name}: CleanRL's {spec.algo.name} has no such parameter")
         if "set_by" in known[flag]:
-            raise UserError("algo.native.%s: it is set by %s" % (name, known[flag]["set_by"]))
+            raise UserError(f"algo.native.{name}: it is set by {known[flag]['set_by']}")
         yield flag, value
 
 
 def _argument(flag: str, value: Any) -> str:
     """``--flag=value`` in one word, so that a negative number is not taken for a flag."""
-    return "--%s=%s" % (flag.replace("_", "-"), value)
+    return f"--{flag}={value}"

@@ -7,7 +7,7 @@ Gymnasium 0.29, so that one patched ``make`` serves both and replay buffers meet
 import importlib
 import sys
 import types
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -23,12 +23,12 @@ class Monitor(gymnasium.Wrapper):
         self._session = session
         self._return, self._length = 0.0, 0
 
-    def reset(self, **kwargs: Any) -> Tuple[Any, Dict[str, Any]]:
+    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         """Start a new episode."""
         self._return, self._length = 0.0, 0
         return self.env.reset(**kwargs)
 
-    def step(self, action: Any) -> Tuple[Any, Any, bool, bool, Dict[str, Any]]:
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
         """Take a step and report it."""
         result = self.env.step(action)
         self._return += result[1]
@@ -42,21 +42,21 @@ class Monitor(gymnasium.Wrapper):
 class SeededAtReset(gymnasium.Wrapper):
     """``env.seed(s)`` of gym 0.23, kept until the next reset."""
 
-    _seed: Optional[int] = None
+    _seed: int | None = None
 
-    def seed(self, seed: Optional[int] = None) -> List[Optional[int]]:
+    def seed(self, seed: int | None = None) -> list[int | None]:
         """Seed the next reset."""
         self._seed = seed
         return [seed]
 
-    def reset(self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None) -> Tuple[Any, Any]:
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
         """Reset under the seed given here or kept from :meth:`seed`."""
         if seed is None:
             seed, self._seed = self._seed, None
         return self.env.reset(seed=seed, options=options)
 
 
-def install(session: Session, kwargs: Dict[str, Any]) -> None:
+def install(session: Session, kwargs: dict[str, Any]) -> None:
     """Patch ``gymnasium.make`` to count and shape environments, and put gym's old API over it.
 
     Args:
@@ -81,7 +81,7 @@ def _flat(env: gymnasium.Env) -> gymnasium.Env:
     return env
 
 
-def _gym_modules(make: Any) -> Dict[str, types.ModuleType]:
+def _gym_modules(make: Any) -> dict[str, types.ModuleType]:
     """The modules of gym 0.23 that the scripts and their wrappers use, over Gymnasium's."""
     gym = types.ModuleType("gym")
     gym.__dict__.update({name: value for name, value in vars(gymnasium).items() if not name.startswith("__")})
@@ -115,8 +115,8 @@ def _old(base: Any) -> Any:
     return OldVectorEnv
 
 
-def _old_infos(infos: Dict[str, Any], terminated: np.ndarray, truncated: np.ndarray) -> List[Dict[str, Any]]:
-    listed: List[Dict[str, Any]] = [{} for _ in terminated]
+def _old_infos(infos: dict[str, Any], terminated: np.ndarray, truncated: np.ndarray) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = [{} for _ in terminated]
     for index, final in enumerate(infos.get("final_info", ())):
         if final is None:
             continue

@@ -3,8 +3,9 @@
 import os
 import sys
 import types
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable, Dict, Optional
+from typing import Any
 
 from mosaic_worker.session import Session
 
@@ -17,7 +18,7 @@ class CleanRLRuntime:
 
     def __init__(self, config: CleanRLConfig, run_dir: Path) -> None:
         self._config, self._run_dir = config, run_dir
-        self._names: Dict[str, Any] = {}
+        self._names: dict[str, Any] = {}
         self._env_steps: Callable[[], int] = lambda: 0
 
     def run(self, session: Session) -> None:
@@ -34,7 +35,7 @@ class CleanRLRuntime:
         self._names = vars(main)
         exec(compile(script.read_bytes(), str(script), "exec"), self._names)  # noqa: S102 - the library itself
 
-    def save_checkpoint(self, directory: Path) -> Optional[Path]:
+    def save_checkpoint(self, directory: Path) -> Path | None:
         """Save networks and optimisers; None where the script was stopped before it had any."""
         facts = {"algo": Path(self._config.script).stem, "env_id": self._config.env_id}
         return checkpoints.save(directory, self._names, {**facts, "env_steps": self._env_steps()})

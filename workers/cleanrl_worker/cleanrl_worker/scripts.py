@@ -2,12 +2,13 @@
 
 import ast
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any
 
 from mosaic_worker.errors import UserError
 
-Parameters = Dict[str, Dict[str, Any]]
+Parameters = dict[str, dict[str, Any]]
 """By flag without dashes: ``{"type": "int" | "float" | "str" | "bool", "default": …, "help": …}``."""
 
 
@@ -19,11 +20,11 @@ def script_path(algo: str) -> Path:
     """
     path = _folder() / (algo + ".py")
     if not path.is_file():
-        raise UserError("algo.name: the installed CleanRL has no script %r" % algo)
+        raise UserError(f"algo.name: the installed CleanRL has no script {algo!r}")
     return path
 
 
-def scripts() -> List[str]:
+def scripts() -> list[str]:
     """The names of all installed scripts."""
     return sorted(path.stem for path in _folder().glob("*.py"))
 
@@ -40,16 +41,19 @@ def _folder() -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def _arguments(tree: ast.AST) -> Iterator[Tuple[str, Dict[str, Any]]]:
+def _arguments(tree: ast.AST) -> Iterator[tuple[str, dict[str, Any]]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             flag = ast.literal_eval(node.args[0]).lstrip("-")
-            yield flag, {
-                "type": _type_name(given.get("type")),
-                "default": _value(given.get("default")),
-                "help": _value(given.get("help")),
-            }
+            yield (
+                flag,
+                {
+                    "type": _type_name(given.get("type")),
+                    "default": _value(given.get("default")),
+                    "help": _value(given.get("help")),
+                },
+            )
 
 
 def _type_name(node: Any) -> str:

@@ -1,5 +1,6 @@
 """Write-then-rename: a file is whole or not there."""
 
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -14,16 +15,14 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        with open(temporary, "wb") as file:
+        with temporary.open("wb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        temporary.replace(path)
     except BaseException:
-        try:
-            os.unlink(temporary)
-        except FileNotFoundError:
-            pass
+        with contextlib.suppress(FileNotFoundError):
+            temporary.unlink()
         raise
 
 
@@ -31,7 +30,7 @@ def fingerprint(path: Path) -> "Dict[str, Union[int, str]]":
     """``{"size": bytes, "sha256": hex}`` of the file at ``path``."""
     digest = hashlib.sha256()
     size = 0
-    with open(path, "rb") as file:
+    with path.open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
             digest.update(block)
             size += len(block)

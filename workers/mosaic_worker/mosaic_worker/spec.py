@@ -29,7 +29,8 @@ def load_spec(path: Path) -> Spec:
     version = data.get("schema_version") if isinstance(data, dict) else None
     if version != SPEC_VERSION:
         raise UserError(f"{path}: schema_version is {version!r}, this worker reads {SPEC_VERSION}")
-    return _namespace(data)
+    spec: Spec = _namespace(data)
+    return spec
 
 
 def hyperparameters(spec: Spec) -> "dict[str, Any]":

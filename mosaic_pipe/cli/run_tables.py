@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from mosaic_pipe.base.errors import Exit
+from mosaic_pipe.cli.tables import print_table
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs, current_manifest
 
 _COLORS = {"COMPLETED": "green", "FAILED": "red", "TIMED_OUT": "red", "RUNNING": "cyan"}
+_COLUMNS = ("run", "state", "worker", "algo", "env", "seed", "sweep", "steps", "return", "age")
 _FILTERS = ("state", "worker", "algo", "env", "sweep")
 
 
@@ -26,7 +27,7 @@ def list_runs(runs: Runs, options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
     elif rows:
-        Console(highlight=False).print(_table(rows))
+        print_table(_COLUMNS, map(_cells, rows), right=_COLUMNS[-3:])
     else:
         print(f"no runs in {runs.directory}")
     return Exit.OK
@@ -68,25 +69,17 @@ def _passes(row: dict[str, Any], options: argparse.Namespace) -> bool:
     return all(getattr(options, name) in (None, row[name]) for name in _FILTERS)
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for column in ("run", "state", "worker", "algo", "env", "seed", "sweep"):
-        table.add_column(column, no_wrap=column == "run")
-    for column in ("steps", "return", "age"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        state = row["state"] + (f" {row['failure']}" if row["failure"] else "")
-        color = _COLORS.get(row["state"], "yellow")
-        table.add_row(
-            row["run_id"],
-            f"[{color}]{state}[/]",
-            *(escape(str(row[key])) for key in ("worker", "algo", "env", "seed")),
-            escape(row["sweep"] or ""),
-            str(row["env_steps"]),
-            _number(row["episode_return_mean"]),
-            _age(row["created"]),
-        )
-    return table
+def _cells(row: dict[str, Any]) -> list[str]:
+    state = row["state"] + (f" {row['failure']}" if row["failure"] else "")
+    return [
+        row["run_id"],
+        f"[{_COLORS.get(row['state'], 'yellow')}]{state}[/]",
+        *(escape(str(row[key])) for key in ("worker", "algo", "env", "seed")),
+        escape(row["sweep"] or ""),
+        str(row["env_steps"]),
+        _number(row["episode_return_mean"]),
+        _age(row["created"]),
+    ]
 
 
 def _print_run(manifest: Manifest, run: RunDir) -> None:

@@ -7,14 +7,12 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.cli.notice import show_notice
+from mosaic_pipe.cli.tables import print_table
 from mosaic_pipe.workers import environment as env
 from mosaic_pipe.workers import uv
-from mosaic_pipe.workers.pip_config import pip_settings
+from mosaic_pipe.workers.pip_config import pip_settings, uv_environment
 from mosaic_pipe.workers.registry import Worker, all_workers, find_worker
 
 
@@ -57,13 +55,16 @@ def _list(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(rows, indent=2))
         return Exit.OK
-    table = Table(box=None, pad_edge=False)
-    for column in ("worker", "library", "algorithms", "environment"):
-        table.add_column(column)
-    for row in rows:
-        state = "installed" if row["installed"] else "made at first use"
-        table.add_row(row["worker"], row["library"], ", ".join(row["algorithms"]), f"{state}: {row['path']}")
-    Console(highlight=False, soft_wrap=True).print(table)
+    cells = (
+        [
+            row["worker"],
+            row["library"],
+            "installed" if row["installed"] else "at first use",
+            " ".join(row["algorithms"]),
+        ]
+        for row in rows
+    )
+    print_table(("worker", "library", "environment", "algorithms"), cells)
     return Exit.OK
 
 
@@ -85,7 +86,7 @@ def _remove(options: argparse.Namespace) -> int:
 
 def _doctor(options: argparse.Namespace) -> int:
     checks = [("uv", uv.version() or "not found", bool(uv.version()))]
-    checks.append(("pip's settings passed on", ", ".join(sorted(pip_settings())) or "none", True))
+    checks.append(("pip's settings passed on", ", ".join(sorted(uv_environment(pip_settings()))) or "none", True))
     checks.append(("virtualenvs are kept in", str(env.environments_dir()), True))
     checks += [_check(worker) for worker in all_workers().values()]
     sound = all(good for _, _, good in checks)
@@ -105,6 +106,11 @@ def _check(worker: Worker) -> tuple[str, str, bool]:
     except UserError as error:
         return name, f"{error}; mosaic-pipe workers remove {worker.name}, then install it again", False
     return name, f"{len(environment.packages.splitlines())} packages, describes itself", True
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    environment = "installed" if row["installed"] else "at first use"
+    return [row["worker"], row["library"], environment, " ".join(row["algorithms"])]
 
 
 def _row(worker: Worker) -> dict[str, Any]:

@@ -78,8 +78,3 @@ class Manifest(Struct, kw_only=True):
     resources: dict[str, float | None] = {}
     provenance: Provenance
     telemetry: Telemetry | None = None
-
-
-def manifest_schema() -> dict[str, Any]:
-    """JSON Schema (2020-12) of a manifest."""
-    return msgspec.json.schema(Manifest)

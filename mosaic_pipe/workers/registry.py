@@ -92,8 +92,12 @@ def _from_entry_points() -> Iterator[Worker]:
         spec = importlib.util.find_spec(entry.module.split(".")[0])  # a top-level package is found, not executed
         if spec is None or spec.origin is None or entry.dist is None:
             raise UserError(f"entry point {entry.value!r} names no package", where=f"{GROUP}: {entry.name}")
-        requires = entry.dist.metadata.json.get("requires_python", ">=3.8")
-        yield _worker(entry.name, Path(spec.origin).parent, _requirement(entry.dist), requires)
+        yield _worker(entry.name, Path(spec.origin).parent, _requirement(entry.dist), _requires_python(entry.dist))
+
+
+def _requires_python(dist: Distribution) -> str:
+    found = dist.metadata.get_all("Requires-Python") or [">=3.8"]
+    return str(found[0])
 
 
 def _worker(name: str, package_dir: Path, requirement: str, requires_python: str) -> Worker:

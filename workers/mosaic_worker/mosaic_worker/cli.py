@@ -38,7 +38,7 @@ def main(worker: Worker, argv: Optional[List[str]] = None) -> int:
 
 
 def _parser(worker: Worker) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m %s.cli" % worker.package)
+    parser = argparse.ArgumentParser(prog=f"python -m {worker.package}.cli")
     parser.add_argument("--config", type=Path, metavar="FILE", help="the run's spec.json; its directory is the run's")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--dry-run", action="store_true", help="resolve and check everything, print it, start nothing")
@@ -67,7 +67,7 @@ def _answer(produce: Callable[[], Any]) -> int:
 
 
 def _refuse(message: str) -> int:
-    sys.stderr.write("error: %s\n" % message)
+    sys.stderr.write(f"error: {message}\n")
     return ExitCode.USER_ERROR
 
 
@@ -123,7 +123,7 @@ def _save_checkpoint(runtime: WorkerRuntime, session: Session) -> None:
 def _failed(error: BaseException, session: Session) -> int:
     _log_traceback()
     failure = _failure_class(error, session.run_dir)
-    reason = str(error) if isinstance(error, UserError) else "%s: %s" % (type(error).__name__, error)
+    reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
     session.emit(Event.RUN_FAILED, {**session.summary(), "class": failure, "reason": reason})
     if failure == Failure.DISK_FULL:
         return ExitCode.DISK_FULL
@@ -161,7 +161,7 @@ def _log_traceback() -> None:
 def _end_unheard(error: EventsLost) -> int:
     """The exit code alone tells what happened: there is nowhere left to write."""
     try:
-        sys.stderr.write("error: %s\n" % error)
+        sys.stderr.write(f"error: {error}\n")
         sys.stderr.flush()
     except OSError:
         pass

@@ -22,7 +22,7 @@ class Emitter:
     def __init__(self, fd: int, run_id: str, attempt: int) -> None:
         self._fd = fd
         self._lock = threading.Lock()
-        self._envelope = ',"run_id":%s,"attempt":%d,"seq":' % (json.dumps(run_id), attempt)
+        self._envelope = f',"run_id":{json.dumps(run_id)},"attempt":{attempt},"seq":'
         self.seq = 0
 
     def emit(self, event: str, payload: Payload) -> None:
@@ -42,7 +42,7 @@ class Emitter:
             self.seq += 1
 
     def _line(self, event: str, seq: int, payload: Payload) -> bytes:
-        head = '{"event":"%s"%s%d,"time":%.6f,"payload":' % (event, self._envelope, seq, time.time())
+        head = f'{{"event":"{event}"{self._envelope}{seq},"time":{time.time():.6f},"payload":'
         line = (head + encode(payload) + "}\n").encode()
         if len(line) > MAX_LINE:
             line = (head + encode(truncated(payload, MAX_LINE - len(head) - 2)) + "}\n").encode()
@@ -63,7 +63,7 @@ def truncated(payload: Payload, budget: int) -> Payload:
     Where there are too many keys for that, the last ones go, and ``truncated`` is ``["…"]``.
     """
     room = max(16, budget // (2 * len(payload) + 2))
-    cut: "List[str]" = []
+    cut: List[str] = []
     kept: Payload = {}
     for key, value in payload.items():
         text = encode({"": value})[4:-1]

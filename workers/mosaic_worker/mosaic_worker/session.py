@@ -43,7 +43,7 @@ class Session:
 
     def started(self, **facts: Any) -> None:
         """The process is up; called before the library is imported."""
-        version = "%d.%d.%d" % sys.version_info[:3]
+        version = ".".join(map(str, sys.version_info[:3]))
         self.emit(Event.RUN_STARTED, {"pid": os.getpid(), "python": version, **facts})
 
     def summary(self) -> Payload:

@@ -58,7 +58,7 @@ def babble(session):
     for number in range(100_000):
         print("line", number)
     os.write(1, b"x" * 10_000_000 + b"\n")
-    subprocess.run([sys.executable, "-c", "print('{\"event\":\"forged\"}')"], check=True)
+    subprocess.run([sys.executable, "-c", 'print(\'{"event":"forged"}\')'], check=True)
 
 
 def family(session):

@@ -82,7 +82,7 @@ class Fold:
         for event in events:
             kind = type(event)
             self._counts[kind] += 1
-            if event.seq != self._seq + 1:
+            if event.seq != self._seq + 1 or event.attempt != self._attempt:
                 self._on_gap(event)
             self._seq = event.seq
             self._handlers[kind](event)

@@ -60,22 +60,27 @@ def encode(payload: Payload) -> str:
 def truncated(payload: Payload, budget: int) -> Payload:
     """``payload`` cut to ``budget`` bytes of JSON: long values as cut text, named under ``truncated``.
 
-    Where there are too many keys for that, the last ones go, and ``truncated`` is ``["…"]``.
+    What does not fit even so is left out, which ``truncated`` tells by a ``…``.
     """
     room = max(16, budget // (2 * len(payload) + 2))
-    cut: List[str] = []
     kept: Payload = {}
+    cut: Dict[str, None] = {}
+    used = len(encode({"truncated": ["…"]}))
     for key, value in payload.items():
-        text = encode({"": value})[4:-1]
-        if len(text) > room:
-            cut.append(str(key))
-            value = (value if isinstance(value, str) else text)[: room // 6] + "…"  # a character is ≤ 6 bytes escaped
-        kept[str(key)] = value
-    kept["truncated"] = cut
-    while len(encode(kept)) > budget and len(kept) > 1:
-        kept.pop(next(key for key in reversed(list(kept)) if key != "truncated"))
-        kept["truncated"] = ["…"]
-    return kept
+        name = str(key)
+        text = encode({name: value})
+        size = len(text)
+        if size > room:
+            start = value if isinstance(value, str) else text[len(encode({name: 0})) - 2 :]
+            value = start[: room // 6] + "…"  # a character is at most 6 bytes, escaped
+            size = len(encode({name: value})) + len(encode({name: 0}))
+            cut[name] = None
+        if used + size > budget:
+            cut.pop(name, None)
+            cut["…"] = None
+            continue
+        kept[name], used = value, used + size
+    return {**kept, "truncated": list(cut)}
 
 
 def _plain(value: Any) -> Any:

@@ -122,6 +122,7 @@ class Session:
             raise self._events_lost
         self.send_metrics()
         if self._stop_requested:
+            self._attention = True  # a library that swallows the exception is asked again
             raise Stopped
 
     def _sps(self, now: float) -> float:

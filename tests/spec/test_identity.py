@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from mosaic_pipe.spec.identity import canonical_json, new_run_id, spec_hash
+from mosaic_pipe.spec.schema import RunSpec
+
+BASE: dict[str, Any] = {
+    "run_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+    "worker": {"name": "cleanrl"},
+    "algo": {"name": "ppo", "learning_rate": 2.5e-4, "native": {"x": 1}},
+    "env": {
+        "id": "CartPole-v1",
+        "family": "classic_control",
+        "action_space": "discrete",
+        "observation_space": "vector",
+        "kwargs": {"gravity": 9.8, "names": ["é", "π"]},
+    },
+    "seed": 1,
+    "total_timesteps": 1000,
+}
+GOLDEN = "v1-f93c0b9ae3ddaf8177493d89ac7c8c53650256854d7e345fd33b1ed4224cb09e"
+
+
+def hash_of(**changes: Any) -> str:
+    return spec_hash(msgspec.convert({**BASE, **changes}, RunSpec))
+
+
+def with_native(value: Any) -> str:
+    return hash_of(algo={**BASE["algo"], "native": {"x": value}})
+
+
+def test_golden_hash() -> None:
+    """If this fails, experiments lose their identity: raise HASH_VERSION, and say so in the commit."""
+    assert hash_of() == GOLDEN
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"run_id": "01BX5ZZKBKACTAV9WEVGEMMVRZ"},
+        {"worker": {"name": "cleanrl", "python": "/usr/bin/python3"}},
+        {"tracking": {"tensorboard": False}},
+        {"resources": {"cpus": 8, "time_limit": 60}},
+        {"sweep": "night"},
+        {"labels": {"note": "try"}},
+        {"algo": {"native": {"x": 1.0}, "learning_rate": 0.00025, "name": "ppo"}},
+    ],
+)
+def test_what_cannot_change_a_result_is_not_in_the_hash(changes: dict[str, Any]) -> None:
+    assert hash_of(**changes) == GOLDEN
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"seed": 2},
+        {"total_timesteps": 1001},
+        {"worker": {"name": "tianshou"}},
+        {"algo": {"name": "ppo", "native": {"x": 1}}},
+        {"env": {**BASE["env"], "kwargs": {"gravity": 9.8, "names": ["π", "é"]}}},
+        {"eval": {"episodes": 1}},
+    ],
+)
+def test_what_can_change_a_result_is_in_the_hash(changes: dict[str, Any]) -> None:
+    assert hash_of(**changes) != GOLDEN
+
+
+def test_numbers_are_their_value() -> None:
+    assert with_native(1) == with_native(1.0)
+    assert with_native(0) == with_native(-0.0) == with_native(0.0)
+    assert len({with_native(value) for value in (1, True, "1", 1.5, None, 10**30, 1e30)}) == 7
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ({"b": 1, "a": [1.0, -0.0, 0.1, 1e22]}, '{"a":[1,0,0.1,1e+22],"b":1}'),
+        ({"ü": "é", "z": "é"}, '{"z":"é","ü":"é"}'),  # composed and combining forms are different texts
+        ({"a": {"c": None, "b": True}}, '{"a":{"b":true,"c":null}}'),
+        ("\u2028\n\x00", '"\u2028\\n\\u0000"'),
+    ],
+)
+def test_canonical_json(value: Any, text: str) -> None:
+    assert canonical_json(value) == text
+
+
+def test_not_a_number_has_no_canonical_form() -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        canonical_json({"a": float("nan")})
+
+
+def test_run_ids_sort_by_time_and_are_fresh() -> None:
+    ids = [new_run_id() for _ in range(1000)]
+    assert len(set(ids)) == 1000
+    assert [run_id[:10] for run_id in ids] == sorted(run_id[:10] for run_id in ids)

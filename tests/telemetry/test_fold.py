@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from mosaic_pipe.telemetry.events import Event
+from mosaic_pipe.telemetry.fold import Fold
+from mosaic_pipe.telemetry.reader import Skipped
+
+
+def event(kind: str, seq: int, payload: dict[str, Any], attempt: int = 1) -> Event:
+    envelope = {"event": kind, "run_id": "R", "attempt": attempt, "seq": seq, "time": 1.0, "payload": payload}
+    return msgspec.convert(envelope, Event)  # type: ignore[arg-type]
+
+
+def episode(seq: int, episode_return: float, attempt: int = 1) -> Event:
+    payload = {"env_steps": seq * 10, "episode_return": episode_return, "episode_length": 10, "wall_time": seq / 2}
+    return event("episode", seq, payload, attempt)
+
+
+def test_means_are_over_the_last_hundred_episodes() -> None:
+    fold = Fold()
+    fold.feed(episode(seq, float(seq)) for seq in range(1, 251))
+    summary = fold.summary()
+    assert summary.episodes == 250
+    assert summary.episode_return_mean == sum(range(151, 251)) / 100
+    assert summary.env_steps == 2500
+    assert summary.wall_time == 125.0
+
+
+def test_gaps_in_the_numbering_are_lost_events() -> None:
+    fold = Fold()
+    fold.feed([episode(1, 0.0), episode(2, 0.0), episode(5, 0.0), episode(1, 0.0, attempt=2), episode(3, 0.0, 2)])
+    assert fold.telemetry(Skipped()).lost == 2 + 1
+
+
+def test_the_last_word_of_a_run() -> None:
+    totals = {"env_steps": 7, "wall_time": 1.0, "sps": 7.0}
+    fold = Fold()
+    fold.feed([event("run_started", 1, {"pid": 1, "python": "3.11.7"}), episode(2, 1.0)])
+    assert fold.started
+    assert fold.ending is None
+    fold.feed([event("run_failed", 3, {**totals, "class": "user_error", "reason": "no"})])
+    assert fold.ending is not None
+    assert fold.summary().env_steps == 7
+    fold.feed([event("run_started", 1, {"pid": 2, "python": "3.11.7"}, attempt=2)])
+    assert fold.ending is None  # another attempt has begun
+
+
+def test_everything_that_a_manifest_tells() -> None:
+    checkpoint = {"path": "checkpoints/a", "env_steps": 5, "size": 3, "sha256": "00"}
+    fold = Fold()
+    fold.feed(
+        [
+            event("stage_started", 1, {"index": 0, "env_id": "E", "env_steps": 0}),
+            event("checkpoint_saved", 2, checkpoint),
+            event("checkpoint_loaded", 3, {"path": "x", "env_steps": 5}),
+            event("artifact", 4, {"kind": "tensorboard", "path": "tensorboard"}),
+            event("warning", 5, {"message": "careful"}),
+            event("eval_completed", 6, {"mean": 3.0}),
+            event("heartbeat", 7, {"env_steps": 9, "idle": 1.5}),
+            event("metrics", 8, {"env_steps": 10, "wall_time": 1.0, "sps": "Infinity", "losses/x": "NaN"}),
+        ]
+    )
+    assert [stage.env_id for stage in fold.stages] == ["E"]
+    assert [msgspec.to_builtins(found) for found in fold.checkpoints] == [checkpoint]
+    assert fold.artifacts[0].kind == "tensorboard"
+    assert fold.warnings == ["careful"]
+    assert fold.idle == 1.5
+    assert fold.summary().eval == {"mean": 3.0}
+    assert fold.summary().env_steps == 10
+    assert fold.telemetry(Skipped()).events["metrics"] == 1

@@ -52,9 +52,7 @@ def test_reading_while_it_grows_gives_the_same(tmp_path_factory: pytest.TempPath
 
 @settings(max_examples=300, deadline=None)
 @given(st.binary(max_size=200).filter(lambda junk: b"\n" not in junk), st.integers(min_value=0, max_value=5))
-def test_a_spoiled_line_costs_only_itself(
-    tmp_path_factory: pytest.TempPathFactory, junk: bytes, position: int
-) -> None:
+def test_a_spoiled_line_costs_only_itself(tmp_path_factory: pytest.TempPathFactory, junk: bytes, position: int) -> None:
     lines = WHOLE.splitlines(keepends=True)
     lines.insert(position, junk + b"\n")
     file = tmp_path_factory.mktemp("junk") / "events.jsonl"

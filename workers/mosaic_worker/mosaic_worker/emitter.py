@@ -5,7 +5,7 @@ import math
 import os
 import threading
 import time
-from typing import Any, Dict, List
+from typing import Any, Dict
 
 from mosaic_worker.errors import EventsLost
 from mosaic_worker.protocol import MAX_LINE

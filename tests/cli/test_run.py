@@ -1,0 +1,155 @@
+"""``mosaic-pipe OVERRIDES…`` as a Hydra user meets it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from machine import REPOSITORY, Machine
+
+RANDOM = ["worker=random", "algo=random", "env=cartpole", "total_timesteps=300"]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["sed=1"], ["sed: unknown key", "did you mean 'seed'?"]),
+        (["algo.learning_rat=1"], ["algo.learning_rat: unknown key", "did you mean 'learning_rate'?"]),
+        (["+algo.learning_rat=1"], ["algo.learning_rat (command line): unknown key", "'learning_rate'?"]),
+        (["algo=pppo"], ["there is no algo 'pppo'", "did you mean 'ppo'?"]),
+        (["wrker=cleanrl"], ["wrker: unknown key", "did you mean 'worker'?"]),
+        (["seed=abc"], ["seed (command line): expected `int`, got `str` (given: 'abc')"]),
+        (["total_timesteps=-5"], ["total_timesteps (command line): expected `int` >= 1 (given: -5)"]),
+        (["algo.gamma=2"], ["algo.gamma (command line): expected `float` <= 1.0"]),
+        (["algo.gamma=null"], ["algo.gamma (command line): expected `float`, got `null`"]),
+        (["mode=trian"], ["mode (command line)", "did you mean 'train'?"]),
+        (["mode=policy_eval"], ["mode: cleanrl does not do 'policy_eval'", "it does: train"]),
+        (["worker.name=clenrl"], ["no worker 'clenrl'", "did you mean 'cleanrl'?"]),
+        (["algo.name=dqnn"], ["cleanrl has no algorithm 'dqnn'", "did you mean 'dqn'?"]),
+        (["algo=dqn", "env=pendulum"], ["env.action_space: cleanrl's dqn does not do 'continuous'"]),
+        (["algo=sac_continuous_action"], ["env.action_space", "does not do 'discrete'", "it does: continuous"]),
+        (["env.family=atari"], ["env.family: cleanrl does not do 'atari'"]),
+        (["algo=dqn", "+algo.clip_coef=0.3"], ["algo.clip_coef: cleanrl's dqn has no hyperparameter"]),
+        (["+algo.native.learning_strts=3", "algo=dqn"], ["no such parameter", "did you mean 'algo.learning_starts'?"]),
+        (["+algo.native.torch_determinstic=true"], ["no such parameter", "did you mean 'torch_deterministic'?"]),
+        (["+algo.native.torch_deterministic=3"], ["algo.native.torch_deterministic: expected bool, got 3"]),
+        (["+algo.native.seed=3"], ["algo.native.seed: is set by another key", "use seed"]),
+        (["+env._target_=os.system"], ["env._target_", "asks for code to be executed"]),
+        (["env.id=os:CartPole-v1"], ["names a module to import"]),
+        (["+algo.native.wandb_api_key=abc"], ["a secret has no place in a config"]),
+        (["env=custom"], ["env.id (env/custom.yaml): has no value yet"]),
+        (["resources.gpus=64"], ["resources.gpus: 64 asked for"]),
+        (["curriculum.stages=[{env_id:x}]"], ["cleanrl has no curricula"]),
+        (["eval.episodes=3"], ["cleanrl has no evaluation"]),
+        (["seed=[1"], ["override_grammar"]),
+        (["+seed=2"], ["already at 'seed'"]),
+        (["env.kwargs=3"], ["env.kwargs (command line): expected `object`, got `int`"]),
+        (["labels.a=1"], ["labels.a: unknown key"]),
+        (["worker.python=/no/such/python"], ["no such interpreter"]),
+        (["dry_run=perhaps"], ["dry_run: expected true or false"]),
+        (["--config-dir", "/no/such/dir"], ["Additional config directory '/no/such/dir' not found"]),
+    ],
+    ids=lambda value: " ".join(value) if value and isinstance(value, list) and "=" in value[0] else None,
+)
+def test_bad_input_is_one_message(machine: Machine, overrides: list[str], said: list[str]) -> None:
+    expected = 3 if "worker.python=/no/such/python" in overrides else 2
+    machine.run(*overrides, expect=expected)
+    assert machine.stderr.count("error:") == 1
+    for words in said:
+        assert words in machine.stderr
+    assert "Traceback" not in machine.stderr
+    assert not machine.outputs.exists()
+    assert list(machine.folder.iterdir()) == []
+
+
+def test_help_names_groups_commands_and_exit_codes(machine: Machine) -> None:
+    for arguments in ([], ["--help"]):
+        text = machine.run(*arguments)
+        assert "algo: c51, ddpg_continuous_action, dqn, ppo," in text
+        assert "mosaic-pipe runs --help" in text
+        assert "Exit codes: 0 completed" in text
+
+
+def test_the_config_shows_what_would_run(machine: Machine) -> None:
+    text = machine.run("--cfg", "job", "algo=dqn", "seed=7")
+    assert "seed: 7" in text
+    assert "name: dqn" in text
+    assert machine.run("--cfg", "job", "--package", "env").startswith("# @package env\nid: CartPole-v1")
+    assert "Config search path" in machine.run("--info", "searchpath")
+
+
+def test_a_folder_of_ones_own_adds_presets(machine: Machine, tmp_path: Path) -> None:
+    preset = tmp_path / "my" / "algo" / "quick.yaml"
+    preset.parent.mkdir(parents=True)
+    preset.write_text("defaults: [ppo]\nnum_envs: 2\n")
+    answer = json.loads(machine.run("--config-dir", str(tmp_path / "my"), "algo=quick", "--dry-run"))
+    assert answer["spec"]["algo"]["num_envs"] == 2
+    assert "--num-envs=2" in answer["worker"]["arguments"]
+    preset.write_text("defaults: [ppo]\ngamma: two\n")
+    machine.run("--config-dir", str(tmp_path / "my"), "algo=quick", expect=2)
+    assert "algo.gamma (algo/quick.yaml): expected `float`, got `str`" in machine.stderr
+
+
+def test_multirun_goes_on_after_a_bad_point(machine: Machine) -> None:
+    machine.run("-m", *RANDOM, "seed=1,wrong,3", expect=2)
+    states = [
+        (machine.manifest(run_id)["spec"]["seed"], machine.manifest(run_id)["state"]) for run_id in machine.run_ids()
+    ]
+    assert states == [(1, "COMPLETED"), (3, "COMPLETED")]
+    assert "seed (command line): expected `int`" in machine.stderr
+
+
+def test_tab_completion(machine: Machine) -> None:
+    script = machine.run("-sc", "install=bash")
+    assert "complete" in script
+    completing = {**machine.variables, "COMP_LINE": "mosaic-pipe algo=pp", "COMP_POINT": "19"}
+    done = subprocess.run(
+        machine.command("-sc", "query=bash"),
+        env=completing,
+        cwd=machine.folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["algo=ppo", "algo=ppo_continuous_action"]
+
+
+def test_output_is_plain_lines_outside_a_terminal(machine: Machine) -> None:
+    text = machine.run(*RANDOM)
+    assert re.search(r"^COMPLETED  \w{26}  300 steps, \d+ steps/s, mean return", text, re.MULTILINE)
+    assert f"mosaic-pipe runs show {machine.run_ids()[0]}" in text
+    assert "\x1b" not in text + machine.stderr
+    assert re.search(r"^COMPLETED  300/300 steps", machine.stderr, re.MULTILINE)
+
+
+def test_nothing_of_the_users_python_leaks_into_a_worker(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "gymnasium.py").write_text("raise RuntimeError('the wrong gymnasium')")
+    machine.variables["PYTHONPATH"] = str(tmp_path)
+    machine.run(*RANDOM)
+
+
+def test_secrets_of_the_environment_are_in_no_file(machine: Machine) -> None:
+    machine.variables["WANDB_API_KEY"] = "s3cr3t-value"
+    machine.run(*RANDOM, "labels={note: https://me:s3cr3t-value@host/x}", expect=None)
+    machine.run(*RANDOM)
+    for file in machine.outputs.rglob("*"):
+        if file.is_file() and "labels" not in file.read_text(errors="replace"):
+            assert b"s3cr3t-value" not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize("file", sorted((REPOSITORY / "conf").rglob("*.yaml")), ids=lambda file: file.stem)
+def test_every_key_of_conf_has_a_comment_above(file: Path) -> None:
+    before, block = "", ""
+    for text in file.read_text().splitlines():
+        indent = " " * (len(text) - len(text.lstrip()))
+        if block and (len(indent) > len(block) or not text):
+            continue  # inside a block of text
+        block = f"{indent}|"[:-1] if text.endswith("|-") else ""
+        is_key = re.match(r"^ *(- )?[\w /]+: ?", text)
+        if is_key and text != "defaults:":
+            assert before.lstrip().startswith("#"), text
+        before = text
+    assert file.read_text().startswith("# ")

@@ -18,6 +18,7 @@ class CleanRLConfig:
     script: str
     arguments: tuple[str, ...]
     env_id: str
+    env_family: str
     env_kwargs: dict[str, Any]
     tensorboard: bool
 
@@ -33,6 +34,7 @@ class CleanRLConfig:
             script=str(script_path(spec.algo.name)),
             arguments=tuple(_argument(flag, value) for flag, value in flags.items() if value is not None),
             env_id=spec.env.id,
+            env_family=spec.env.family,
             env_kwargs=spec.env.kwargs,
             tensorboard=spec.tracking.tensorboard,
         )

@@ -39,6 +39,21 @@ class Monitor(gymnasium.Wrapper):
         return result
 
 
+class FlatImage(gymnasium.ObservationWrapper):
+    """MiniGrid's dictionary of image, direction and mission as its image alone: a flat vector of float32."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        image = env.observation_space["image"]
+        low, high = (np.asarray(bound, dtype=np.float32).ravel() for bound in (image.low, image.high))
+        self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
+
+    def observation(self, observation: dict[str, Any]) -> np.ndarray:
+        """The image, shape ``(height * width * 3,)``."""
+        flat: np.ndarray = observation["image"].astype(np.float32).ravel()
+        return flat
+
+
 class SeededAtReset(gymnasium.Wrapper):
     """``env.seed(s)`` of gym 0.23, kept until the next reset."""
 
@@ -56,13 +71,20 @@ class SeededAtReset(gymnasium.Wrapper):
         return self.env.reset(seed=seed, options=options)
 
 
-def install(session: Session, kwargs: dict[str, Any]) -> None:
+_REGISTERED_BY = {"minigrid": "minigrid"}
+"""Packages that register a family's environments when they are imported."""
+
+
+def install(session: Session, family: str, kwargs: dict[str, Any]) -> None:
     """Patch ``gymnasium.make`` to count and shape environments, and put gym's old API over it.
 
     Args:
         session: told of every step and episode.
+        family: family of the environments that will be made.
         kwargs: keyword arguments of the environment's constructor, from the spec.
     """
+    if family in _REGISTERED_BY:
+        importlib.import_module(_REGISTERED_BY[family])
     original = gymnasium.make
 
     def make(id: str, **given: Any) -> gymnasium.Env:
@@ -74,11 +96,9 @@ def install(session: Session, kwargs: dict[str, Any]) -> None:
 
 
 def _flat(env: gymnasium.Env) -> gymnasium.Env:
-    """MiniGrid's dictionary of image, direction and mission as its image alone, flattened."""
-    if isinstance(env.observation_space, gymnasium.spaces.Dict) and "image" in env.observation_space.spaces:
-        env = gymnasium.wrappers.FilterObservation(env, ["image"])
-        return gymnasium.wrappers.FlattenObservation(env)
-    return env
+    """``env``, with MiniGrid's dictionary of observations made flat; any other as it is."""
+    space = env.observation_space
+    return FlatImage(env) if isinstance(space, gymnasium.spaces.Dict) and "image" in space.spaces else env
 
 
 def _gym_modules(make: Any) -> dict[str, types.ModuleType]:

@@ -24,7 +24,7 @@ class CleanRLRuntime:
     def run(self, session: Session) -> None:
         """Execute the script until its budget is used up."""
         self._env_steps = lambda: session.env_steps
-        environments.install(session, self._config.env_kwargs)
+        environments.install(session, self._config.env_family, self._config.env_kwargs)
         tracking.install(session, self._config.tensorboard)
         script = Path(self._config.script)
         main = types.ModuleType("__main__")

@@ -1,0 +1,141 @@
+"""CleanRL as a worker: every algorithm trains, unmodified, and gives what upstream gives by hand."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from machine import Machine
+
+QUICK = ["total_timesteps=1500", "algo.learning_starts=500", "algo.buffer_size=1000"]
+RUNS = {
+    "ppo": ["env=acrobot", "total_timesteps=3000"],
+    "ppo-minigrid": ["algo=ppo", "env=minigrid_doorkey_5x5", "total_timesteps=3000"],
+    "dqn": ["algo=dqn", *QUICK],
+    "dqn-minigrid": ["algo=dqn", "env=minigrid_empty_5x5", *QUICK],
+    "c51": ["algo=c51", "env=mountaincar", *QUICK],
+    "c51-minigrid": ["algo=c51", "env=minigrid_empty_8x8", *QUICK],
+    "ppo_continuous_action": ["algo=ppo_continuous_action", "env=pendulum", "total_timesteps=4096"],
+    "sac_continuous_action": ["algo=sac_continuous_action", "env=pendulum", *QUICK],
+    "td3_continuous_action": ["algo=td3_continuous_action", "env=mountaincar_continuous", *QUICK],
+    "ddpg_continuous_action": ["algo=ddpg_continuous_action", "env=pendulum", *QUICK],
+}
+MODULES = {
+    "ppo": {"agent"},
+    "dqn": {"q_network", "target_network"},
+    "c51": {"q_network", "target_network"},
+    "ppo_continuous_action": {"agent"},
+    "sac_continuous_action": {"actor", "qf1", "qf2", "qf1_target", "qf2_target"},
+    "td3_continuous_action": {"actor", "target_actor", "qf1", "qf2", "qf1_target", "qf2_target"},
+    "ddpg_continuous_action": {"actor", "target_actor", "qf1", "qf1_target"},
+}
+LOOK_INTO = """
+import json, sys, torch
+state = torch.load(sys.argv[1], weights_only=True)
+finite = all(torch.isfinite(t).all() for module in state["modules"].values() for t in module.values())
+moments = sum(len(optimizer["state"]) for optimizer in state["optimizers"].values())
+print(json.dumps({"keys": sorted(state), "modules": sorted(state["modules"]), "finite": bool(finite),
+    "moments": moments, "tensors": sorted(state["tensors"]), "env_steps": state["env_steps"], "algo": state["algo"]}))
+"""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_algorithm_trains(machine: Machine, name: str) -> None:
+    algo = name.partition("-")[0]
+    machine.run("worker=cleanrl", *RUNS[name], "seed=2")
+    manifest = machine.manifest()
+    assert manifest["state"] == "COMPLETED"
+    steps = manifest["summary"]["env_steps"]
+    assert 1400 < steps <= manifest["spec"]["total_timesteps"]
+
+    metrics: dict[str, object] = {}
+    for event in machine.events(kind="metrics"):
+        metrics.update(event["payload"])
+    losses = [key for key in metrics if key.startswith("losses/")]
+    assert losses, "no update was made"
+    assert "charts/SPS" in metrics
+    if steps >= 1500 and "mountaincar_continuous" not in RUNS[name][1]:
+        assert manifest["summary"]["episodes"] >= 3
+
+    assert list((machine.run_dir() / manifest["tracking"]["tensorboard"]).glob("events.out.tfevents.*"))
+    (checkpoint,) = manifest["checkpoints"]
+    state = look_into(machine, machine.run_dir() / checkpoint["path"])
+    assert set(state["modules"]) == MODULES[algo]  # type: ignore[call-overload]
+    assert state["finite"]
+    assert state["moments"]  # optimisers that have stepped
+    assert state["tensors"] == (["log_alpha"] if algo == "sac_continuous_action" else [])
+    assert (state["algo"], state["env_steps"]) == (algo, steps)
+
+
+def look_into(machine: Machine, file: Path) -> dict[str, object]:
+    """What a checkpoint holds, read in the worker's environment."""
+    done = subprocess.run([python(machine), "-c", LOOK_INTO, file], capture_output=True, text=True, check=True)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
+
+
+def python(machine: Machine) -> str:
+    found: str = json.loads(machine.run("workers", "install", "cleanrl", "--json"))["python"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("overrides", "arguments"),
+    [
+        (["algo=ppo", "env=cartpole"], ["ppo", "--env-id", "CartPole-v1"]),
+        (["algo=dqn", "env=cartpole", "algo.learning_starts=1000"], ["dqn", "--learning-starts", "1000"]),
+        (["algo=ppo_continuous_action", "env=pendulum"], ["ppo_continuous_action", "--env-id", "Pendulum-v1"]),
+    ],
+    ids=lambda value: value[0],
+)
+def test_the_same_numbers_as_upstream_by_hand(
+    machine: Machine, tmp_path: Path, overrides: list[str], arguments: list[str]
+) -> None:
+    """gym 0.23 itself by hand, Gymnasium under gym's API in the worker: the same episodes, to the last digit."""
+    machine.run("worker=cleanrl", *overrides, "seed=4", "total_timesteps=4096")
+    ours = (machine.run_dir() / "attempts" / "1" / "worker.log").read_text()
+    script, *flags = arguments
+    command = [python(machine), "-m", f"cleanrl.{script}", "--seed", "4", "--total-timesteps", "4096", *flags]
+    variables = {**machine.variables, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    theirs = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=True).stdout
+    episodes = re.findall(r"^global_step=.*$", theirs, re.MULTILINE)
+    assert len(episodes) > 10
+    assert re.findall(r"^global_step=.*$", ours, re.MULTILINE) == episodes
+
+
+def test_native_parameters_and_null_reach_the_script(machine: Machine) -> None:
+    overrides = ["+algo.native.torch_deterministic=false", "algo.target_kl=0.02", "algo.anneal_learning_rate=false"]
+    arguments = json.loads(machine.run("worker=cleanrl", *overrides, "--dry-run"))["worker"]["arguments"]
+    assert {"--torch-deterministic=False", "--target-kl=0.02", "--anneal-lr=False", "--cuda=False"} <= set(arguments)
+    arguments = json.loads(machine.run("worker=cleanrl", "algo=c51", "algo.v_min=-7.5", "--dry-run"))["worker"][
+        "arguments"
+    ]
+    assert "--v-min=-7.5" in arguments
+    machine.run("worker=cleanrl", *overrides, "total_timesteps=600")
+
+
+def test_without_tensorboard_nothing_is_written_for_it(machine: Machine) -> None:
+    machine.run("worker=cleanrl", "tracking=none", "total_timesteps=1000")
+    assert machine.manifest()["tracking"]["tensorboard"] is None
+    assert not list(machine.run_dir().rglob("*tfevents*"))
+    assert machine.events(kind="metrics")
+
+
+def test_an_environment_that_does_not_exist(machine: Machine) -> None:
+    machine.run("worker=cleanrl", "env.id=CartPoleX-v1", expect=1)
+    assert "Did you mean: `CartPole`" in machine.stderr
+    assert machine.manifest()["failure"]["class"] == "user_error"
+
+
+def test_arguments_of_the_environment_reach_it(machine: Machine) -> None:
+    machine.run(
+        "worker=cleanrl", "env=pendulum", "algo=ppo_continuous_action", "+env.kwargs.g=0.0", "total_timesteps=2048"
+    )
+    machine.run("worker=cleanrl", "env=pendulum", "algo=ppo_continuous_action", "total_timesteps=2048")
+    first, second = ([e["payload"]["episode_return"] for e in machine.events(r, "episode")] for r in machine.run_ids())
+    assert first != second
+    machine.run("worker=cleanrl", "+env.kwargs.no_such_argument=1", expect=1)
+    assert "no_such_argument" in machine.manifest()["failure"]["reason"]

@@ -47,10 +47,12 @@ def test_what_the_kit_writes_the_core_reads(events: tuple[int, Path]) -> None:
 
 def test_threads_do_not_mix_lines(events: tuple[int, Path]) -> None:
     emitter = Emitter(events[0], "R", 1)
-    threads = [
-        threading.Thread(target=lambda: [emitter.emit("warning", {"message": "x" * 500}) for _ in range(500)])
-        for _ in range(4)
-    ]
+
+    def emit_many() -> None:
+        for _ in range(500):
+            emitter.emit("warning", {"message": "x" * 500})
+
+    threads = [threading.Thread(target=emit_many) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -15,7 +15,8 @@ TOTALS = {"env_steps": 1, "wall_time": 1.0, "sps": 1.0}
 
 def said(kind: str, **payload: Any) -> Event:
     envelope = {"event": kind, "run_id": "R", "attempt": 1, "seq": 1, "time": 1.0, "payload": {**TOTALS, **payload}}
-    return msgspec.convert(envelope, Event)  # type: ignore[arg-type]
+    found: Event = msgspec.convert(envelope, Event)
+    return found
 
 
 COMPLETED, CANCELLED = said("run_completed"), said("run_cancelled")

@@ -11,7 +11,8 @@ from mosaic_pipe.telemetry.reader import Skipped
 
 def event(kind: str, seq: int, payload: dict[str, Any], attempt: int = 1) -> Event:
     envelope = {"event": kind, "run_id": "R", "attempt": attempt, "seq": seq, "time": 1.0, "payload": payload}
-    return msgspec.convert(envelope, Event)  # type: ignore[arg-type]
+    found: Event = msgspec.convert(envelope, Event)
+    return found
 
 
 def episode(seq: int, episode_return: float, attempt: int = 1) -> Event:

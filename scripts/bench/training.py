@@ -26,8 +26,8 @@ def last_sps(text: str) -> int:
 
 def through_mosaic_pipe(steps: int, folder: str) -> int:
     overrides = ["worker=cleanrl", "algo=ppo", "env=cartpole", "seed=1", f"total_timesteps={steps}"]
-    subprocess.run([COMMAND, *overrides, f"output_dir={folder}"], check=True, capture_output=True)
-    newest = max(Path(folder, "runs").iterdir())
+    subprocess.run([COMMAND, *overrides, f"output_dir={folder}/ours"], check=True, capture_output=True)
+    newest = max(Path(folder, "ours", "runs").iterdir())
     return last_sps((newest / "attempts" / "1" / "worker.log").read_text())
 
 

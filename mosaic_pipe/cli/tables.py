@@ -11,13 +11,15 @@ _PIPE_WIDTH = 1000
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
-    """Print ``rows`` of rich markup under ``columns``; those in ``right`` are aligned to the right."""
+    """Print ``rows`` of rich markup under ``columns``; the first is a name and never cut, ``right`` are numbers."""
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
-    table = Table(box=None, pad_edge=False)
+    listed = list(rows)
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
-    for row in rows:
+    table.columns[0].min_width = max((len(row[0]) for row in listed), default=0)
+    for row in listed:
         table.add_row(*row)
     console.print(table)

@@ -10,11 +10,11 @@ from rich.markup import escape
 
 from mosaic_pipe.base.errors import Exit
 from mosaic_pipe.cli.notice import show_notice
+from mosaic_pipe.cli.own import runs_command
 from mosaic_pipe.cli.progress import ProgressDisplay
 from mosaic_pipe.launch.foreground import prepare, run_here
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.manifest import Manifest
-from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.states import State
 
@@ -26,10 +26,9 @@ def run_in_foreground(spec: RunSpec, output_dir: Path) -> int:
         UserError: it could not be started, or its end not be written.
     """
     prepared = prepare(spec, show_notice)
-    run = Runs(output_dir).new(spec.run_id)
     with ProgressDisplay(spec) as display:
         manifest = run_here(prepared, output_dir, display.show)
-    _report(manifest, run, prepared.environment.python.parent)
+    _report(manifest, output_dir, prepared.environment.python.parent)
     return exit_code(manifest)
 
 
@@ -44,7 +43,8 @@ def exit_code(manifest: Manifest) -> Exit:
     return Exit.RUN_FAILED
 
 
-def _report(manifest: Manifest, run: RunDir, programs: Path) -> None:
+def _report(manifest: Manifest, output_dir: Path, programs: Path) -> None:
+    run = Runs(output_dir).new(manifest.run_id)
     console = Console(stderr=manifest.state is not State.COMPLETED, soft_wrap=True, highlight=False)
     console.print(f"{manifest.state}  {manifest.run_id}  {_totals(manifest)}")
     if manifest.failure:
@@ -54,7 +54,7 @@ def _report(manifest: Manifest, run: RunDir, programs: Path) -> None:
             console.print(f"  | {escape(line)}")
         console.print(f"  whole log  {run.log_file(manifest.attempts[-1].number)}")
     console.print(f"  results    {run.path}")
-    console.print(f"  look       mosaic-pipe runs show {manifest.run_id}")
+    console.print(f"  look       {runs_command('show', manifest.run_id, output_dir)}")
     if manifest.tracking.tensorboard:
         console.print(f"             {programs / 'tensorboard'} --logdir {run.path / manifest.tracking.tensorboard}")
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.base.processes import this_host
+from mosaic_pipe.cli.own import runs_command
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs, current_manifest
@@ -40,7 +41,7 @@ def cancel_run(runs: Runs, options: argparse.Namespace) -> int:
         raise UserError(f"has ended already: {manifest.state}", where=f"run {manifest.run_id}")
     attempt = manifest.attempts[-1]
     if attempt.host != this_host():
-        hint = f"cancel it there: ssh {attempt.host} mosaic-pipe runs cancel {manifest.run_id}"
+        hint = f"cancel it there: {runs_command('cancel', manifest.run_id, options.output_dir)}"
         raise UserError(f"runs on {attempt.host}", where=f"run {manifest.run_id}", hint=hint)
     os.kill(attempt.pid, signal.SIGTERM)
     deadline = time.monotonic() + manifest.spec.resources.stop_grace + 15
@@ -56,7 +57,7 @@ def remove_run(runs: Runs, options: argparse.Namespace) -> int:
     run = runs.find(options.run)
     manifest = _manifest_if_any(run)
     if manifest and not manifest.state.is_final:
-        hint = f"cancel it first: mosaic-pipe runs cancel {manifest.run_id}"
+        hint = f"cancel it first: {runs_command('cancel', manifest.run_id, options.output_dir)}"
         raise UserError(f"is {manifest.state}", where=f"run {manifest.run_id}", hint=hint)
     shutil.rmtree(run.path)
     return _say(options, {"run_id": run.path.name, "removed": str(run.path)})

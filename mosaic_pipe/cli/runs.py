@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mosaic_pipe.cli import run_actions, run_tables
+from mosaic_pipe.cli.own import default_output_dir
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.states import State
 
@@ -30,7 +30,7 @@ def _parser() -> argparse.ArgumentParser:
     common.add_argument(
         "--output-dir",
         type=Path,
-        default=Path(os.environ.get("MOSAIC_OUTPUT_DIR", "outputs")),
+        default=default_output_dir(),
         help="directory that holds the runs (default: $MOSAIC_OUTPUT_DIR, else outputs)",
     )
     common.add_argument("--json", action="store_true", help="print JSON")

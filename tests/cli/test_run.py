@@ -120,7 +120,9 @@ def test_tab_completion(machine: Machine) -> None:
 def test_output_is_plain_lines_outside_a_terminal(machine: Machine) -> None:
     text = machine.run(*RANDOM)
     assert re.search(r"^COMPLETED  \w{26}  300 steps, \d+ steps/s, mean return", text, re.MULTILINE)
-    assert f"mosaic-pipe runs show {machine.run_ids()[0]}" in text
+    (shown,) = re.findall(r"^  look +(\S+ runs show \S+)$", text, re.MULTILINE)
+    done = subprocess.run(shown, shell=True, env=machine.variables, cwd=machine.folder, capture_output=True, check=True)
+    assert machine.run_ids()[0].encode() in done.stdout  # what it suggests works as it stands
     assert "\x1b" not in text + machine.stderr
     assert re.search(r"^COMPLETED  300/300 steps", machine.stderr, re.MULTILINE)
 

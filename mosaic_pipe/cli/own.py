@@ -1,0 +1,27 @@
+"""How this command was called, for the commands that it suggests."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+
+def own_command() -> str:
+    """``mosaic-pipe`` where the shell finds it by that name, else the path that it was called by."""
+    called = Path(sys.argv[0])
+    found = shutil.which(called.name)
+    return called.name if found and Path(found).resolve() == called.resolve() else str(called)
+
+
+def default_output_dir() -> Path:
+    """Where runs are when nobody says otherwise; ``conf/config.yaml`` says the same."""
+    return Path(os.environ.get("MOSAIC_OUTPUT_DIR", "outputs"))
+
+
+def runs_command(verb: str, run_id: str, output_dir: Path) -> str:
+    """The command line that does ``verb`` to a run in ``output_dir``."""
+    where = [] if output_dir == default_output_dir() else ["--output-dir", str(output_dir)]
+    return shlex.join([own_command(), "runs", verb, run_id, *where])

@@ -27,7 +27,7 @@ def list_runs(runs: Runs, options: argparse.Namespace) -> int:
     if options.json:
         print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
     elif rows:
-        print_table(_COLUMNS, map(_cells, rows), fold=("algo", "env", "sweep"), right=_COLUMNS[-3:])
+        print_table(_COLUMNS, map(_cells, rows), right=_COLUMNS[-3:])
     else:
         print(f"no runs in {runs.directory}")
     return Exit.OK

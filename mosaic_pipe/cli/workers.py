@@ -64,7 +64,7 @@ def _list(options: argparse.Namespace) -> int:
         ]
         for row in rows
     )
-    print_table(("worker", "library", "environment", "algorithms"), cells, fold=("algorithms",))
+    print_table(("worker", "library", "environment", "algorithms"), cells)
     return Exit.OK
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
 
 import hydra
+from hydra.core.config_search_path import ConfigSearchPath
 from hydra.core.hydra_config import HydraConfig
+from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
+from hydra.plugins.search_path_plugin import SearchPathPlugin
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -39,11 +43,16 @@ def main(arguments: list[str]) -> int:
     codes: list[int] = []
     # Hydra otherwise prints errors itself, exits with 1, and hides where they come from.
     os.environ["HYDRA_FULL_ERROR"] = "1"
+    Plugins.instance().register(_WorkersConfigs)
     app = hydra.main(version_base="1.3", config_path=str(bundled("conf")), config_name="config")(_task(codes))
     try:
         app()
     except (HydraException, OmegaConfBaseException) as error:
         raise SpecError(*explain(error)) from error
+    except ValueError as error:  # flags that Hydra does not combine
+        if _raised_by_hydra(error):
+            raise SpecError(str(error)) from error
+        raise
     return max(codes, default=Exit.OK)
 
 
@@ -77,8 +86,18 @@ def _run(config: DictConfig) -> int:
 
 
 def _with_our_flags(arguments: list[str]) -> list[str]:
-    """Hydra knows only overrides: ``--dry-run`` is one, and so are the config folders of installed workers."""
-    given = ["dry_run=true" if argument == "--dry-run" else argument for argument in arguments]
-    dirs = [f"file://{path}" for path in config_dirs()]
-    has_searchpath = any(argument.startswith("hydra.searchpath=") for argument in given)
-    return given if not dirs or has_searchpath else [*given, f"hydra.searchpath=[{','.join(dirs)}]"]
+    """Hydra knows only overrides: ``--dry-run`` is one."""
+    return ["dry_run=true" if argument == "--dry-run" else argument for argument in arguments]
+
+
+class _WorkersConfigs(SearchPathPlugin):
+    """Presets that installed workers bring with them, after our own."""
+
+    def manipulate_search_path(self, search_path: ConfigSearchPath) -> None:
+        for path in config_dirs():
+            search_path.append("mosaic-pipe workers", f"file://{path}")
+
+
+def _raised_by_hydra(error: Exception) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    return Path(hydra.__file__).parent in Path(frames[-1].filename).parents

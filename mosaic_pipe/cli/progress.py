@@ -39,8 +39,8 @@ class ProgressDisplay:
 
     def show(self, progress: Progress) -> None:
         """Show ``progress``; called several times a second."""
-        if progress.notice:
-            self._console.print(progress.notice, markup=False)
+        for notice in progress.notices:
+            self._console.print(notice, markup=False)
         if self._live:
             self._live.show(progress)
         elif progress.state is not self._state or time.monotonic() >= self._due:

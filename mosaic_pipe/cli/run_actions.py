@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -43,7 +44,11 @@ def cancel_run(runs: Runs, options: argparse.Namespace) -> int:
     if attempt.host != this_host():
         hint = f"cancel it there: {runs_command('cancel', manifest.run_id, options.output_dir)}"
         raise UserError(f"runs on {attempt.host}", where=f"run {manifest.run_id}", hint=hint)
-    os.kill(attempt.pid, signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
+        try:
+            os.kill(attempt.pid, signal.SIGTERM)
+        except PermissionError as error:
+            raise UserError("belongs to another user", where=f"run {manifest.run_id}") from error
     deadline = time.monotonic() + manifest.spec.resources.stop_grace + 15
     while not (manifest := current_manifest(run)).state.is_final:
         if time.monotonic() > deadline:
@@ -59,7 +64,10 @@ def remove_run(runs: Runs, options: argparse.Namespace) -> int:
     if manifest and not manifest.state.is_final:
         hint = f"cancel it first: {runs_command('cancel', manifest.run_id, options.output_dir)}"
         raise UserError(f"is {manifest.state}", where=f"run {manifest.run_id}", hint=hint)
-    shutil.rmtree(run.path)
+    try:
+        shutil.rmtree(run.path)
+    except OSError as error:
+        raise UserError(f"could not be deleted: {error.strerror}", where=str(error.filename)) from error
     return _say(options, {"run_id": run.path.name, "removed": str(run.path)})
 
 

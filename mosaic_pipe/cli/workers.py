@@ -13,7 +13,7 @@ from mosaic_pipe.cli.tables import print_table
 from mosaic_pipe.workers import environment as env
 from mosaic_pipe.workers import uv
 from mosaic_pipe.workers.pip_config import pip_settings, uv_environment
-from mosaic_pipe.workers.registry import Worker, all_workers, find_worker
+from mosaic_pipe.workers.registry import Worker, all_workers, broken_workers, find_worker
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -89,6 +89,7 @@ def _doctor(options: argparse.Namespace) -> int:
     checks.append(("pip's settings passed on", ", ".join(sorted(uv_environment(pip_settings()))) or "none", True))
     checks.append(("virtualenvs are kept in", str(env.environments_dir()), True))
     checks += [_check(worker) for worker in all_workers().values()]
+    checks += [(f"worker {name}", str(error), False) for name, error in broken_workers().items()]
     sound = all(good for _, _, good in checks)
     facts = [{"check": name, "found": found, "good": good} for name, found, good in checks]
     text = "\n".join(f"{'ok ' if good else 'BAD'}  {name}: {found}" for name, found, good in checks)

@@ -13,11 +13,12 @@ from mosaic_pipe.telemetry import events as ev
 
 
 class StopReason(Enum):
-    """Why the supervisor asked a worker to stop."""
+    """Why the supervisor stopped a worker."""
 
     CANCEL = "cancel"
     TIME_LIMIT = "time limit"
     HEARTBEAT = "heartbeat"
+    LINGERS = "lingers"
 
 
 @dataclass(frozen=True)
@@ -40,16 +41,17 @@ def outcome(
         oom_killed: the kernel killed a process for memory at the same moment.
         last_words: last line of the worker's log.
     """
-    if exit.code == ExitCode.COMPLETED and isinstance(ending, ev.RunCompleted):
+    lingered = stop is not None and stop[0] is StopReason.LINGERS
+    if isinstance(ending, ev.RunCompleted) and (exit.code == ExitCode.COMPLETED or lingered):
         return Outcome(State.COMPLETED)
-    if stop:
-        return _stopped(exit, *stop)
+    if stop and not lingered:
+        return _stopped(ending, *stop)
     if isinstance(ending, ev.RunFailed):
         return Outcome(State.FAILED, (ending.payload.class_, ending.payload.reason))
+    if exit.code == ExitCode.STOPPED or isinstance(ending, ev.RunCancelled):
+        return Outcome(State.CANCELLED, (Failure.KILLED, "somebody sent the worker SIGTERM"))
     if exit.signal:
         return Outcome(State.FAILED, _signalled(exit.signal, oom_killed))
-    if exit.code == ExitCode.STOPPED:
-        return Outcome(State.CANCELLED, (Failure.KILLED, "somebody sent the worker SIGTERM"))
     if exit.code == ExitCode.DISK_FULL:
         return Outcome(State.FAILED, (Failure.DISK_FULL, "no space left on device: an event could not be written"))
     if exit.code == ExitCode.COMPLETED:
@@ -57,13 +59,13 @@ def outcome(
     return Outcome(State.FAILED, (Failure.USER_ERROR, f"exit code {exit.code}: {last_words or 'nothing in the log'}"))
 
 
-def _stopped(exit: Exit, reason: StopReason, sentence: str) -> Outcome:
+def _stopped(ending: ev.Event | None, reason: StopReason, sentence: str) -> Outcome:
     if reason is StopReason.HEARTBEAT:
         return Outcome(State.FAILED, (Failure.WORKER_LOST, sentence))
     if reason is StopReason.TIME_LIMIT:
         return Outcome(State.TIMED_OUT, (Failure.TIMEOUT, sentence))
-    if exit.signal == "SIGKILL":
-        return Outcome(State.CANCELLED, (Failure.KILLED, "it was killed before it had saved a checkpoint"))
+    if not isinstance(ending, ev.RunCancelled):
+        return Outcome(State.CANCELLED, (Failure.KILLED, "it ended before it had saved a checkpoint"))
     return Outcome(State.CANCELLED)
 
 

@@ -16,6 +16,7 @@ from mosaic_worker.protocol import ENV_ATTEMPT, ENV_TOKEN
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.base.linux import die_with_parent
+from mosaic_pipe.base.processes import foreign_environment
 from mosaic_pipe.spec.schema import Resources, RunSpec
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.supervise import guard
@@ -29,8 +30,6 @@ _THREADS = (
     "NUMEXPR_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
 )
-# What belongs to the Python that runs mosaic-pipe, not to the worker's.
-_NOT_INHERITED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV", "HYDRA_FULL_ERROR")
 
 
 @dataclass(frozen=True)
@@ -125,10 +124,9 @@ def worker_variables(spec: RunSpec, environment: Environment) -> dict[str, str]:
     Raises:
         SpecError: more GPUs are asked for than there are.
     """
-    inherited = {key: value for key, value in os.environ.items() if key not in _NOT_INHERITED}
     return {
         "PYTHONHASHSEED": "0",  # the same seed, the same order of sets
-        **inherited,
+        **foreign_environment(),
         **dict.fromkeys(_THREADS, str(spec.resources.cpus)),
         "CUDA_VISIBLE_DEVICES": ",".join(choose_gpus(spec.resources)),
         "PYTHONUNBUFFERED": "1",  # what was printed before a crash is in the log

@@ -30,12 +30,12 @@ _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @dataclass(frozen=True)
 class Progress:
-    """What there is to show while a run goes on; ``notice``: something that just happened, for the user."""
+    """What there is to show while a run goes on; ``notices``: what just happened, for the user."""
 
     state: State
     summary: Summary
     elapsed: float
-    notice: str | None = None
+    notices: tuple[str, ...] = ()
 
 
 class Supervisor:
@@ -76,11 +76,8 @@ class Supervisor:
             try:
                 while not process.wait(POLL_SECONDS):
                     self._watch(process)
-            except BaseException:
-                process.kill()
-                raise
             finally:
-                exit = process.reap()
+                exit = process.reap()  # kills it, if an exception of ours brought us here
             self._conclude(exit)
         return self._manifest
 
@@ -98,9 +95,10 @@ class Supervisor:
         self._report()
 
     def _read_events(self, *, final: bool = False) -> None:
-        if self._fold.feed(self._reader.read(final=final)):
-            self._heard = time.monotonic()
-        if self._fold.started and self._manifest.state is State.PROVISIONING:
+        if not self._fold.feed(self._reader.read(final=final)):
+            return
+        self._heard = time.monotonic()
+        if self._manifest.state is State.PROVISIONING:
             self._move(State.RUNNING)
             self._write()
 
@@ -115,6 +113,10 @@ class Supervisor:
         if now >= self._kill_at:
             process.kill()
         if self._stop is not None:
+            return
+        if self._fold.ending is not None:  # it has said its last word: all that is left to it is to end
+            self._stop = (StopReason.LINGERS, "the worker did not end after its last word")
+            self._kill_at = now + limits.stop_grace
             return
         silent = max(now - self._heard, self._fold.idle)
         if limits.time_limit is not None and now - self._started > limits.time_limit:
@@ -165,9 +167,9 @@ class Supervisor:
             self._notices.append(f"manifest.json could not be written: {error.strerror}")
 
     def _report(self) -> None:
-        notice = self._notices.pop(0) if self._notices else None
         elapsed = time.monotonic() - self._started
-        self._show(Progress(self._manifest.state, self._fold.summary(), elapsed, notice))
+        self._show(Progress(self._manifest.state, self._fold.summary(), elapsed, tuple(self._notices)))
+        self._notices.clear()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

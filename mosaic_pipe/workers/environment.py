@@ -22,6 +22,7 @@ import psutil
 from mosaic_worker.files import write_atomically
 
 from mosaic_pipe.base.errors import UserError, WorkerEnvironmentError
+from mosaic_pipe.base.processes import foreign_environment
 from mosaic_pipe.workers import uv
 from mosaic_pipe.workers.capabilities import Description
 from mosaic_pipe.workers.registry import Worker, kit_dir
@@ -91,16 +92,18 @@ def ensure_environment(worker: Worker, say: Callable[[str], None], torch_backend
     from filelock import FileLock, Timeout
 
     path = environment_dir(worker)
-    path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(f"{path}.lock")
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        say(f"another process is installing the environment of {worker.name}; waiting for it")
-        lock.acquire()
-    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            say(f"another process is installing the environment of {worker.name}; waiting for it")
+            lock.acquire()
         found = find_environment(worker)  # made while we waited
         return found or _make(worker, path, say, torch_backend)
+    except OSError as error:
+        raise WorkerEnvironmentError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
     finally:
         lock.release()
 
@@ -135,7 +138,6 @@ def remove_environments(worker: Worker) -> list[Path]:
     for path in paths:
         (path / MARKER).unlink(missing_ok=True)  # from now on it is not complete, whatever happens
         shutil.rmtree(path)
-        Path(f"{path}.lock").unlink(missing_ok=True)
     return paths
 
 
@@ -205,7 +207,7 @@ def _sources(root: Path) -> Iterator[Path]:
 
 def _describe(worker: Worker, python: Path, variables: dict[str, str]) -> Description:
     command = [str(python), "-m", worker.module, "--describe"]
-    asked = subprocess.run(command, capture_output=True, env={**os.environ, **variables}, check=False)
+    asked = subprocess.run(command, capture_output=True, env={**foreign_environment(), **variables}, check=False)
     try:
         return msgspec.json.decode(asked.stdout, type=Description)
     except msgspec.DecodeError as error:

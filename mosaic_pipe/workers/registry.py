@@ -7,7 +7,7 @@ import json
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import Distribution, entry_points
+from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -52,8 +52,15 @@ class Worker:
 
 
 def all_workers() -> dict[str, Worker]:
-    """Every worker by name; an installed package may stand in for one of ours."""
-    return {worker.name: worker for worker in (*_from_folders(), *_from_entry_points())}
+    """Every worker by name; an installed package may stand in for one of ours, and a broken one is left out."""
+    return {worker.name: worker for worker in (*_from_folders(), *_from_entry_points({}))}
+
+
+def broken_workers() -> dict[str, UserError]:
+    """Installed packages that claim to be a worker and are none, by the worker's name."""
+    broken: dict[str, UserError] = {}
+    list(_from_entry_points(broken))
+    return broken
 
 
 def find_worker(name: str) -> Worker:
@@ -64,6 +71,8 @@ def find_worker(name: str) -> Worker:
     """
     workers = all_workers()
     if name not in workers:
+        if broken := broken_workers().get(name):
+            raise broken
         raise UserError(f"no worker {name!r}", where="worker.name", hint=did_you_mean(name, workers))
     return workers[name]
 
@@ -75,7 +84,7 @@ def kit_dir() -> Path:
 
 def config_dirs() -> list[Path]:
     """``conf`` folders of installed workers' packages, for Hydra's search path."""
-    dirs = (worker.package_dir / "conf" for worker in _from_entry_points())
+    dirs = (worker.package_dir / "conf" for worker in _from_entry_points({}))
     return [path for path in dirs if path.is_dir()]
 
 
@@ -87,12 +96,20 @@ def _from_folders() -> Iterator[Worker]:
             yield _worker(name, package_dir, str(path.parent), project["requires-python"])
 
 
-def _from_entry_points() -> Iterator[Worker]:
+def _from_entry_points(broken: dict[str, UserError]) -> Iterator[Worker]:
+    """Workers of installed packages; one that is broken goes into ``broken`` and harms nobody else."""
     for entry in entry_points(group=GROUP):
-        spec = importlib.util.find_spec(entry.module.split(".")[0])  # a top-level package is found, not executed
-        if spec is None or spec.origin is None or entry.dist is None:
-            raise UserError(f"entry point {entry.value!r} names no package", where=f"{GROUP}: {entry.name}")
-        yield _worker(entry.name, Path(spec.origin).parent, _requirement(entry.dist), _requires_python(entry.dist))
+        try:
+            yield _from_entry_point(entry)
+        except UserError as error:
+            broken[entry.name] = error
+
+
+def _from_entry_point(entry: EntryPoint) -> Worker:
+    spec = importlib.util.find_spec(entry.module.split(".")[0])  # a top-level package is found, not executed
+    if spec is None or spec.origin is None or entry.dist is None:
+        raise UserError(f"entry point {entry.value!r} names no package", where=f"{GROUP}: {entry.name}")
+    return _worker(entry.name, Path(spec.origin).parent, _requirement(entry.dist), _requires_python(entry.dist))
 
 
 def _requires_python(dist: Distribution) -> str:

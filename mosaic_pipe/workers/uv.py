@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mosaic_pipe.base.errors import WorkerEnvironmentError
 from mosaic_pipe.base.linux import die_with_parent
+from mosaic_pipe.base.processes import foreign_environment
 from mosaic_pipe.workers.pip_config import chooses_packages, pip_settings, uv_environment
 
 
@@ -79,10 +80,9 @@ def version() -> str:
 def _run(arguments: Sequence[str], variables: dict[str, str], directory: Path) -> None:
     from uv import find_uv_bin
 
-    environment = {key: value for key, value in os.environ.items() if key != "VIRTUAL_ENV"}
     done = subprocess.run(
         [find_uv_bin(), *arguments],
-        env={**variables, **environment},  # what the user set for uv itself wins
+        env={**variables, **foreign_environment()},  # what the user set for uv itself wins
         cwd=directory,
         stdin=subprocess.DEVNULL,
         preexec_fn=die_with_parent(),

@@ -102,6 +102,33 @@ def test_an_environment_in_use_is_not_removed(machine: Machine) -> None:
     started.communicate()
 
 
+def test_a_broken_worker_harms_no_other(machine: Machine, tmp_path: Path) -> None:
+    info = tmp_path / "site" / "broken_worker-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "METADATA").write_text("Name: broken-worker\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[mosaic.workers]\nbroken = broken_worker:get\nlost = no_such_package:get\n")
+    package = tmp_path / "site" / "broken_worker"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise RuntimeError('executed')")
+    (package / "capabilities.json").write_text('{"schema_version": 1}')
+    machine.variables["PYTHONPATH"] = str(tmp_path / "site")
+    machine.run(*RANDOM)
+    machine.run("worker.name=broken", expect=2)
+    assert "not a description of a worker: Object missing required field" in machine.stderr
+    machine.run("worker.name=lost", expect=2)
+    assert "'no_such_package:get' names no package" in machine.stderr
+    said = machine.run("workers", "doctor", expect=3)
+    assert "BAD  worker broken:" in said
+    assert "BAD  worker lost:" in said
+
+
+def test_a_home_that_cannot_be_written(fresh: Machine) -> None:
+    fresh.variables["MOSAIC_HOME"] = "/proc/nowhere"
+    fresh.run(*RANDOM, expect=3)
+    assert "/proc/nowhere" in fresh.stderr
+    assert "Traceback" not in fresh.stderr
+
+
 def test_an_interpreter_that_the_user_made(fresh: Machine, stranger: Path) -> None:
     """Its library is the user's; the kit and the worker come from here."""
     theirs = json.loads(

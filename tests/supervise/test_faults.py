@@ -79,9 +79,15 @@ def test_a_deaf_worker_is_killed_after_the_grace(machine: Machine) -> None:
     started.send_signal(signal.SIGTERM)
     assert started.wait(20) == 130
     assert 0.9 < time.monotonic() - asked < 5
-    assert "killed before it had saved" in started.communicate()[1]
+    assert "ended before it had saved" in started.communicate()[1]
     assert machine.manifest(run_id)["state"] == "CANCELLED"
     assert machine.manifest(run_id)["attempts"][0]["signal"] == "SIGKILL"
+
+
+def test_a_worker_that_has_completed_and_does_not_end(machine: Machine) -> None:
+    machine.run(*misbehave("linger"), "resources.stop_grace=1")
+    assert machine.manifest()["state"] == "COMPLETED"
+    assert machine.manifest()["attempts"][0]["signal"] == "SIGKILL"
 
 
 def test_a_second_ctrl_c_kills_at_once(machine: Machine) -> None:

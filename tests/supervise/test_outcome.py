@@ -21,7 +21,7 @@ def said(kind: str, **payload: Any) -> Event:
 
 COMPLETED, CANCELLED = said("run_completed"), said("run_cancelled")
 FAILED = said("run_failed", **{"class": "out_of_memory", "reason": "CUDA out of memory"})
-CANCEL, TIME, HEARTBEAT = ((reason, "why") for reason in StopReason)
+CANCEL, TIME, HEARTBEAT, LINGERS = ((reason, "why") for reason in StopReason)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +44,10 @@ CANCEL, TIME, HEARTBEAT = ((reason, "why") for reason in StopReason)
         (None, "SIGKILL", None, CANCEL, False, ("CANCELLED", "killed")),
         (None, "SIGKILL", None, TIME, False, ("TIMED_OUT", "timeout")),
         (None, "SIGKILL", COMPLETED, None, False, ("FAILED", "killed")),
+        (None, "SIGKILL", COMPLETED, LINGERS, False, ("COMPLETED", None)),
+        (None, "SIGKILL", CANCELLED, LINGERS, False, ("CANCELLED", "killed")),
+        (None, "SIGKILL", FAILED, LINGERS, False, ("FAILED", "out_of_memory")),
+        (None, "SIGKILL", CANCELLED, CANCEL, False, ("CANCELLED", None)),
     ],
 )
 def test_from_exit_to_state(

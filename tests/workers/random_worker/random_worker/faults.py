@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 
@@ -45,6 +46,11 @@ def leave(session):
 def out_of_memory(session):
     """What Python raises when there is no memory."""
     raise MemoryError
+
+
+def linger(session):
+    """A thread that keeps the process from ending."""
+    threading.Thread(target=time.sleep, args=(3600,)).start()
 
 
 def deaf(session):

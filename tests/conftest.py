@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,5 +28,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def machine(stranger: Path, tmp_path: Path) -> Machine:
-    return Machine(stranger / "venv", stranger / "home", tmp_path)
+def machine(stranger: Path, tmp_path: Path) -> Iterator[Machine]:
+    made = Machine(stranger / "venv", stranger / "home", tmp_path)
+    yield made
+    made.close()

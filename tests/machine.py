@@ -20,6 +20,7 @@ class Machine:
 
     def __init__(self, venv: Path, home: Path, folder: Path) -> None:
         self.venv, self.folder = venv, folder
+        self.started: list[subprocess.Popen[str]] = []
         self.outputs = folder / "outputs"
         ours = {"MOSAIC_HOME": str(home), "MOSAIC_OUTPUT_DIR": str(self.outputs), "COLUMNS": "200"}
         self.variables = {**{k: v for k, v in os.environ.items() if not k.startswith("MOSAIC_")}, **ours}
@@ -39,17 +40,27 @@ class Machine:
         assert "Traceback" not in done.stdout
         return done.stdout
 
-    def start(self, *arguments: str) -> subprocess.Popen[str]:
+    def start(self, *arguments: str, prefix: list[str] | None = None) -> subprocess.Popen[str]:
         """Start in the background, in a session of its own as a terminal would."""
-        return subprocess.Popen(
-            self.command(*arguments),
+        process = subprocess.Popen(
+            [*(prefix or []), *self.command(*arguments)],
             cwd=self.folder,
             env=self.variables,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            # ignored where the tests themselves run in the background of a script
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+        self.started.append(process)
+        return process
+
+    def close(self) -> None:
+        """End what was started and still runs."""
+        for process in self.started:
+            process.kill()
+            process.communicate()
 
     def run_ids(self) -> list[str]:
         runs = self.outputs / "runs"

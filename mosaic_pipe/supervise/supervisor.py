@@ -173,12 +173,13 @@ class Supervisor:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Count requests to stop instead of dying of them."""
+        """Count requests to stop instead of dying of them; what is ignored, under nohup say, stays ignored."""
 
         def count(number: int, frame: FrameType | None) -> None:
             self._stop_signals += 1
 
-        before = {number: signal.signal(number, count) for number in _STOP_SIGNALS}
+        heeded = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = {number: signal.signal(number, count) for number in heeded}
         try:
             yield
         finally:

@@ -103,6 +103,17 @@ def test_a_second_ctrl_c_kills_at_once(machine: Machine) -> None:
     assert machine.manifest(run_id)["state"] == "CANCELLED"
 
 
+def test_nohup_outlives_the_terminal(machine: Machine) -> None:
+    started = machine.start(*RANDOM, "total_timesteps=100000000", prefix=["nohup"])
+    run_id = machine.wait_for_training([])
+    started.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert started.poll() is None
+    started.send_signal(signal.SIGTERM)
+    assert started.wait(10) == 130
+    assert machine.manifest(run_id)["state"] == "CANCELLED"
+
+
 def test_floods_of_output_neither_hang_nor_lose_an_event(machine: Machine) -> None:
     machine.run(*misbehave("babble"))
     manifest = machine.manifest()

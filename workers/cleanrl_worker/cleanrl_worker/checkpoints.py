@@ -38,5 +38,5 @@ def save(directory: Path, names: dict[str, Any], facts: dict[str, Any]) -> Path 
     return path
 
 
-def _states(names: dict[str, Any], kind: type) -> dict[str, Any]:
+def _states(names: dict[str, Any], kind: Any) -> dict[str, Any]:
     return {name: value.state_dict() for name, value in names.items() if isinstance(value, kind)}

@@ -1,10 +1,11 @@
 """``python -m cleanrl_worker.cli``: the kit's command line over this worker."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
 from mosaic_worker.cli import main
+from mosaic_worker.interfaces import WorkerRuntime
+from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 
 from cleanrl_worker.config import CleanRLConfig, native_parameters
@@ -19,11 +20,11 @@ class CleanRLWorker:
         """The script and its command line."""
         return CleanRLConfig.from_spec(spec)
 
-    def runtime(self, config: CleanRLConfig, run_dir: Path) -> Any:
+    def runtime(self, config: CleanRLConfig, session: Session) -> WorkerRuntime:
         """The script, ready to run; torch and Gymnasium are imported here."""
         from cleanrl_worker.runtime import CleanRLRuntime
 
-        return CleanRLRuntime(config, run_dir)
+        return CleanRLRuntime(config, session)
 
     def native_parameters(self) -> dict[str, dict[str, Any]]:
         """Each script's own command line."""

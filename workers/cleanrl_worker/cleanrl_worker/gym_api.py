@@ -85,7 +85,7 @@ def _fill(module: types.ModuleType, like: types.ModuleType | None = None, **name
 def _old(base: Any) -> Any:
     """A vector environment with gym 0.23's ``reset`` and ``step``: one ``done``, a list of infos."""
 
-    class OldVectorEnv(base):  # type: ignore[misc]
+    class OldVectorEnv(base):
         def reset(self, **kwargs: Any) -> Any:
             return super().reset(**kwargs)[0]
 

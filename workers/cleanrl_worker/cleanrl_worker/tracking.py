@@ -14,7 +14,7 @@ def install(session: Session, tensorboard: bool) -> None:
     directory = session.run_dir / "tensorboard"
     base: Any = torch.utils.tensorboard.SummaryWriter if tensorboard else _NoFiles
 
-    class SummaryWriter(base):  # type: ignore[misc]
+    class SummaryWriter(base):
         def __init__(self, log_dir: Any = None, **kwargs: Any) -> None:
             super().__init__(str(directory), **kwargs)
             if tensorboard:

@@ -95,9 +95,9 @@ def _attempt(worker: Worker, spec: Spec, session: Session) -> int:
     """One attempt, from the spec to the last event."""
     runtime: Optional[WorkerRuntime] = None
     try:
-        runtime = worker.runtime(worker.config(spec), session.run_dir)
+        runtime = worker.runtime(worker.config(spec), session)
         try:
-            runtime.run(session)
+            runtime.run()
             ending, code = Event.RUN_COMPLETED, ExitCode.COMPLETED
         except Stopped:
             ending, code = Event.RUN_CANCELLED, ExitCode.STOPPED

@@ -18,7 +18,7 @@ class WorkerConfig(Protocol):
 class WorkerRuntime(Protocol):
     """The library at work."""
 
-    def run(self, session: Session) -> None:
+    def run(self) -> None:
         """Train until the budget is used up; let ``Stopped`` pass."""
         ...
 
@@ -45,8 +45,8 @@ class Worker(Protocol):
         """
         ...
 
-    def runtime(self, config: Any, run_dir: Path) -> WorkerRuntime:
-        """The library, imported and ready to run."""
+    def runtime(self, config: Any, session: Session) -> WorkerRuntime:
+        """The library, imported and ready to run; it reports to ``session``."""
         ...
 
     def native_parameters(self) -> Dict[str, Dict[str, Any]]:

@@ -3,7 +3,6 @@
 import json
 import sys
 import time
-from pathlib import Path
 
 from mosaic_worker.cli import main
 from mosaic_worker.errors import UserError
@@ -29,15 +28,15 @@ class RandomConfig:
 class RandomRuntime:
     """Random actions until the budget is used up."""
 
-    def __init__(self, config):
+    def __init__(self, config, session):
         import gymnasium
 
-        self.config = config
+        self.config, self.session = config, session
         self.env = gymnasium.make(config.env_id, **config.env_kwargs)
         self.steps = 0
 
-    def run(self, session):
-        config, env = self.config, self.env
+    def run(self):
+        config, session, env = self.config, self.session, self.env
         env.action_space.seed(config.seed)
         env.reset(seed=config.seed)
         episode_return, length = 0.0, 0
@@ -73,8 +72,8 @@ class RandomWorker:
     def config(self, spec):
         return RandomConfig(spec)
 
-    def runtime(self, config, run_dir: Path):
-        return RandomRuntime(config)
+    def runtime(self, config, session):
+        return RandomRuntime(config, session)
 
     def native_parameters(self):
         help_ = {"misbehave": "a fault to show at step 50, by its name in faults.py", "step_seconds": "pause of a step"}

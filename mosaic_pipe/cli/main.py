@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Callable
 
 from mosaic_pipe.base.errors import Exit, UserError
+
+_FAULTS_OF_THE_MACHINE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> None:
@@ -17,11 +20,16 @@ def main() -> None:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         code = error.exit_code
-    except KeyboardInterrupt:
-        code = Exit.CANCELLED
     except BrokenPipeError:  # the reader of our output, head or less, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = Exit.OK
+    except OSError as error:
+        if error.errno not in _FAULTS_OF_THE_MACHINE:
+            raise
+        print(f"error: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        code = Exit.DISK_FULL if error.errno in (errno.ENOSPC, errno.EDQUOT) else Exit.BAD_INPUT
+    except KeyboardInterrupt:
+        code = Exit.CANCELLED
     sys.exit(code)
 
 

@@ -97,7 +97,8 @@ def _create(run: RunDir, prepared: Prepared) -> Manifest:
 def _first_manifest(prepared: Prepared) -> Manifest:
     spec, capabilities = prepared.spec, prepared.worker.capabilities
     pid = os.getpid()
-    versions = {capabilities.upstream_library: capabilities.upstream_version}
+    python = prepared.environment.description.python
+    versions = {"python": python, capabilities.upstream_library: capabilities.upstream_version}
     return Manifest(
         run_id=spec.run_id,
         spec_hash=spec_hash(spec),

@@ -50,6 +50,8 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 class Description(Struct, frozen=True):
     """What ``python -m <worker>.cli --describe`` prints from inside the worker's environment."""
 
+    python: str
+    """Version of the interpreter."""
     capabilities: Capabilities
     native_parameters: dict[str, dict[str, dict[str, Any]]]
     """By algorithm and name: ``type``, ``default``, ``help``, and ``set_by`` where a key of the spec sets it."""

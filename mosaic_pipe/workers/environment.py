@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -114,9 +115,10 @@ def user_environment(worker: Worker, python: str) -> Environment:
     Raises:
         WorkerEnvironmentError: it doesn't exist or cannot describe the worker.
     """
-    interpreter = Path(python).expanduser()
-    if not os.access(interpreter, os.X_OK):
+    found = shutil.which(Path(python).expanduser())
+    if found is None:
         raise WorkerEnvironmentError("no such interpreter", where=f"worker.python={python}")
+    interpreter = Path(found).absolute()  # not resolved: a virtualenv's Python is a link
     folders = [kit_dir(), worker.project_dir or worker.package_dir.parent]
     variables = {"PYTHONPATH": os.pathsep.join([*map(str, folders), *filter(None, [os.environ.get("PYTHONPATH")])])}
     description = _describe(worker, interpreter, variables)
@@ -129,7 +131,7 @@ def remove_environments(worker: Worker) -> list[Path]:
     Raises:
         UserError: a process is running in one of them.
     """
-    paths = [path for path in installed(worker.name) if path.is_dir()]
+    paths = installed(worker.name)
     for path in paths:
         for process in _running_in(path):
             raise UserError(
@@ -143,7 +145,8 @@ def remove_environments(worker: Worker) -> list[Path]:
 
 def installed(name: str) -> list[Path]:
     """Directories of virtualenvs of the worker ``name``, complete or not."""
-    return [path for path in sorted(environments_dir().glob(f"{name}-*")) if path.is_dir()]
+    hashed = re.compile(re.escape(name) + r"-[0-9a-f]{16}")
+    return [path for path in sorted(environments_dir().glob("*")) if hashed.fullmatch(path.name) and path.is_dir()]
 
 
 def check_environment(worker: Worker, environment: Environment) -> None:

@@ -124,6 +124,14 @@ def test_without_tensorboard_nothing_is_written_for_it(machine: Machine) -> None
     assert machine.events(kind="metrics")
 
 
+def test_a_budget_below_one_rollout_is_refused(machine: Machine) -> None:
+    machine.run("worker=cleanrl", "total_timesteps=500", "--dry-run", expect=2)
+    assert "total_timesteps: 500 is less than one rollout of ppo, num_envs x rollout_steps = 512" in machine.stderr
+    machine.run("worker=cleanrl", "total_timesteps=500", expect=1)
+    assert machine.manifest()["failure"]["class"] == "user_error"
+    machine.run("worker=cleanrl", "total_timesteps=500", "algo.num_envs=2")
+
+
 def test_an_environment_that_does_not_exist(machine: Machine) -> None:
     machine.run("worker=cleanrl", "env.id=CartPoleX-v1", expect=1)
     assert "Did you mean: `CartPole`" in machine.stderr

@@ -137,5 +137,6 @@ def test_an_interpreter_that_the_user_made(fresh: Machine, stranger: Path) -> No
     fresh.run(*RANDOM, f"worker.python={theirs['python']}")
     assert fresh.manifest()["provenance"]["environment"] == "user"
     assert "gymnasium==1.2.2" in (fresh.run_dir() / "packages.txt").read_text()
+    fresh.run(*RANDOM, f"worker.python={os.path.relpath(theirs['python'], fresh.folder)}")  # a relative path too
     fresh.run(*RANDOM, f"worker.python={stranger / 'venv' / 'bin' / 'python'}", expect=1)
     assert "No module named 'gymnasium'" in fresh.stderr

@@ -29,7 +29,9 @@ class CleanRLConfig:
         Raises:
             UserError: no such script, or it lacks a hyperparameter.
         """
-        flags = {**dict(_canonical(spec)), **dict(_native(spec, known_parameters(spec.algo.name)))}
+        known = known_parameters(spec.algo.name)
+        flags = {**dict(_canonical(spec)), **dict(_native(spec, known))}
+        _refuse_less_than_a_rollout(spec, {**{name: facts["default"] for name, facts in known.items()}, **flags})
         return cls(
             script=str(script_path(spec.algo.name)),
             arguments=tuple(_argument(flag, value) for flag, value in flags.items() if value is not None),
@@ -86,6 +88,16 @@ def _native(spec: Spec, known: Parameters) -> Iterator[tuple[str, Any]]:
         if "set_by" in known[flag]:
             raise UserError(f"algo.native.{name}: it is set by {known[flag]['set_by']}")
         yield flag, value
+
+
+def _refuse_less_than_a_rollout(spec: Spec, values: dict[str, Any]) -> None:
+    """On-policy scripts round the budget down to whole rollouts, and would end at once, having learned nothing."""
+    rollout = values.get("num-envs", 1) * values.get("num-steps", 0)
+    if spec.total_timesteps < rollout:
+        raise UserError(
+            f"total_timesteps: {spec.total_timesteps} is less than one rollout of {spec.algo.name}, "
+            f"num_envs x rollout_steps = {rollout} steps"
+        )
 
 
 def _argument(flag: str, value: Any) -> str:

@@ -4,6 +4,7 @@ import argparse
 import errno
 import json
 import os
+import platform
 import sys
 import traceback
 from pathlib import Path
@@ -51,7 +52,11 @@ def _description(worker: Worker) -> Any:
     package = sys.modules[worker.package].__file__
     assert package is not None
     capabilities = json.loads((Path(package).parent / "capabilities.json").read_text(encoding="utf-8"))
-    return {"capabilities": capabilities, "native_parameters": worker.native_parameters()}
+    return {
+        "python": platform.python_version(),
+        "capabilities": capabilities,
+        "native_parameters": worker.native_parameters(),
+    }
 
 
 def _answer(produce: Callable[[], Any]) -> int:

@@ -2,8 +2,8 @@
 
 import faulthandler
 import os
+import platform
 import signal
-import sys
 import time
 from pathlib import Path
 from typing import Any, Dict, Optional
@@ -43,8 +43,7 @@ class Session:
 
     def started(self, **facts: Any) -> None:
         """The process is up; called before the library is imported."""
-        version = ".".join(map(str, sys.version_info[:3]))
-        self.emit(Event.RUN_STARTED, {"pid": os.getpid(), "python": version, **facts})
+        self.emit(Event.RUN_STARTED, {"pid": os.getpid(), "python": platform.python_version(), **facts})
 
     def summary(self) -> Payload:
         """Totals so far, under their canonical names."""

@@ -1,9 +1,9 @@
-"""Steps a second of CleanRL's PPO through mosaic-pipe, against upstream's script run by hand in the same virtualenv.
+"""Steps a second of a CleanRL script through mosaic-pipe, against the same script run by hand in the same virtualenv.
 
 Pairs alternate, both with one thread and on the same core; both numbers are the script's own last ``SPS``. The goal
 is a ratio of at least 0.98. Differences under a few percent need many pairs: machines drift.
 
-    .venv/bin/python scripts/bench/training.py [PAIRS [STEPS]]
+    .venv/bin/python scripts/bench/training.py [PAIRS [STEPS [ALGO]]]
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def last_sps(text: str) -> int:
     return int(re.findall(r"^SPS: (\d+)$", text, re.MULTILINE)[-1])
 
 
-def through_mosaic_pipe(steps: int, folder: str) -> int:
-    overrides = ["worker=cleanrl", "algo=ppo", "env=cartpole", "seed=1", f"total_timesteps={steps}"]
+def through_mosaic_pipe(algo: str, steps: int, folder: str) -> int:
+    overrides = ["worker=cleanrl", f"algo={algo}", "env=cartpole", "seed=1", f"total_timesteps={steps}"]
     subprocess.run([COMMAND, *overrides, f"output_dir={folder}/ours"], check=True, capture_output=True)
     newest = max(Path(folder, "ours", "runs").iterdir())
     return last_sps((newest / "attempts" / "1" / "worker.log").read_text())
 
 
-def by_hand(steps: int, folder: str, python: str) -> int:
-    command = [python, "-m", "cleanrl.ppo", "--seed", "1", "--total-timesteps", str(steps), "--cuda", "False"]
+def by_hand(algo: str, steps: int, folder: str, python: str) -> int:
+    command = [python, "-m", f"cleanrl.{algo}", "--seed", "1", "--total-timesteps", str(steps), "--cuda", "False"]
     variables = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder, env=variables)
     return last_sps(done.stdout)
@@ -41,6 +41,7 @@ def by_hand(steps: int, folder: str, python: str) -> int:
 def main() -> None:
     pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     steps = int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
+    algo = sys.argv[3] if len(sys.argv) > 3 else "ppo"
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     installed = subprocess.run([COMMAND, "workers", "install", "cleanrl", "--json"], check=True, capture_output=True)
     python = json.loads(installed.stdout)["python"]
@@ -48,7 +49,7 @@ def main() -> None:
     print(f"load before: {os.getloadavg()[0]:.2f}")
     with tempfile.TemporaryDirectory() as folder:
         for pair in range(pairs):
-            turns = [lambda: through_mosaic_pipe(steps, folder), lambda: by_hand(steps, folder, python)]
+            turns = [lambda: through_mosaic_pipe(algo, steps, folder), lambda: by_hand(algo, steps, folder, python)]
             if pair % 2:
                 hand, ours = turns[1](), turns[0]()
             else:

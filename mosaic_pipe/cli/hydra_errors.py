@@ -6,22 +6,23 @@ import re
 
 from hydra.errors import MissingConfigException
 
+from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.base.suggest import did_you_mean
 from mosaic_pipe.spec.compose import nearest_key
 
 _OUR_KEYS = ("output_dir", "dry_run")
 
 
-def explain(error: Exception) -> tuple[str]:
-    """The text of the message for ``error``."""
+def as_spec_error(error: Exception) -> SpecError:
+    """Our error for Hydra's or OmegaConf's ``error``."""
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        return (f"{group}: there is no {group} {name!r}\n  {did_you_mean(name, error.options)}",)
+        return SpecError(f"there is no {group} {name!r}", where=group, hint=did_you_mean(name, error.options))
     text = _sentence(error)
     unknown = re.search(r"Could not override '([^']+)'", text)
     if unknown:
-        return (f"{unknown[1]}: unknown key\n  {nearest_key(unknown[1], _OUR_KEYS)}",)
-    return (text,)
+        return SpecError("unknown key", where=unknown[1], hint=nearest_key(unknown[1], _OUR_KEYS))
+    return SpecError(text)
 
 
 def _sentence(error: Exception) -> str:

@@ -20,14 +20,14 @@ from omegaconf.errors import OmegaConfBaseException
 
 from mosaic_pipe.base.bundled import bundled
 from mosaic_pipe.base.errors import Exit, SpecError, UserError
-from mosaic_pipe.cli.hydra_errors import explain
+from mosaic_pipe.cli.hydra_errors import as_spec_error
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.where import locator
 from mosaic_pipe.spec.compose import compose_spec
 from mosaic_pipe.workers.registry import config_dirs
 
 # Keys of the config that say how to call a run, not what it is.
-_NOT_SPEC = ("output_dir", "dry_run")
+_NOT_SPEC: dict[str, type] = {"output_dir": str, "dry_run": bool}
 
 
 def main(arguments: list[str]) -> int:
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     try:
         app()
     except (HydraException, OmegaConfBaseException) as error:
-        raise SpecError(*explain(error)) from error
+        raise as_spec_error(error) from error
     except ValueError as error:  # flags that Hydra does not combine
         if _raised_by_hydra(error):
             raise SpecError(str(error)) from error
@@ -71,11 +71,12 @@ def _task(codes: list[int]) -> Callable[[DictConfig], None]:
 
 
 def _run(config: DictConfig) -> int:
-    plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
-    output_dir, dry_run = (plain.pop(key) for key in _NOT_SPEC)
+    try:
+        plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
+    except OmegaConfBaseException as error:  # an interpolation that leads nowhere
+        raise as_spec_error(error) from error
+    output_dir, dry_run = (_pop(plain, key, type_) for key, type_ in _NOT_SPEC.items())
     spec = compose_spec(plain, locator(HydraConfig.get()))
-    if not isinstance(dry_run, bool):
-        raise SpecError(f"expected true or false, got {dry_run!r}", where="dry_run")
     if dry_run:
         from mosaic_pipe.cli.dry_run import dry_run_spec
 
@@ -83,6 +84,13 @@ def _run(config: DictConfig) -> int:
     from mosaic_pipe.cli.foreground import run_in_foreground
 
     return run_in_foreground(spec, Path(output_dir))
+
+
+def _pop(plain: dict[str, Any], key: str, type_: type) -> Any:
+    value = plain.pop(key, None)
+    if not isinstance(value, type_):
+        raise SpecError(f"expected {type_.__name__}, got {value!r}", where=key)
+    return value
 
 
 def _with_our_flags(arguments: list[str]) -> list[str]:

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -90,8 +91,7 @@ def _follow(file: Path, last: int, run: RunDir) -> Iterator[str]:
     if not file.exists():
         return
     with file.open(encoding="utf-8", errors="replace") as opened:
-        lines = opened.readlines()
-        yield from lines[max(0, len(lines) - last) :] if last else []
+        yield from deque(opened, maxlen=max(0, last))
         while True:
             ended = current_manifest(run).state.is_final  # asked first, so that nothing is missed
             yield from opened

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 from machine import Machine
 
@@ -57,8 +57,8 @@ def test_an_interrupted_install_is_made_again(fresh: Machine) -> None:
 
 
 def _uv_processes(path: Path) -> list[str]:
-    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-    return [line for line in listed.splitlines() if str(path) in line and "uv" in line.split()[0]]
+    commands = (" ".join(process.info["cmdline"] or []) for process in psutil.process_iter(["cmdline"]))
+    return [command for command in commands if "uv" in command.partition(" ")[0] and str(path) in command]
 
 
 def test_ctrl_c_while_installing_leaves_nothing_half_made(fresh: Machine) -> None:

@@ -96,6 +96,16 @@ def test_heartbeats_tell_how_long_the_loop_is_silent(run: Run) -> None:
     assert len(run.events("heartbeat")) == count
 
 
+def test_a_loop_that_lives_without_steps_is_not_idle(run: Run) -> None:
+    heartbeat = Heartbeat(run.session, 0.05)
+    heartbeat.start()
+    for _ in range(20):
+        run.session.alive()
+        time.sleep(0.02)
+    heartbeat.stop()
+    assert all(beat["idle"] < 0.2 for beat in run.events("heartbeat"))
+
+
 def test_a_heartbeat_that_cannot_be_written_ends_training(run: Run) -> None:
     run.session.tick()
     run.session.give_up(EventsLost("no space left on device"))

@@ -126,7 +126,7 @@ def _save_checkpoint(runtime: WorkerRuntime, session: Session) -> None:
 
 
 def _failed(error: BaseException, session: Session) -> int:
-    _log_traceback()
+    _log(f"error: {error}\n" if isinstance(error, UserError) else traceback.format_exc())
     failure = _failure_class(error, session.run_dir)
     reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
     session.emit(Event.RUN_FAILED, {**session.summary(), "class": failure, "reason": reason})
@@ -152,12 +152,12 @@ def _close(runtime: WorkerRuntime) -> None:
     try:
         runtime.close()
     except Exception:  # the run has ended and is on record; how its library lets go cannot change that
-        _log_traceback()
+        _log(traceback.format_exc())
 
 
-def _log_traceback() -> None:
+def _log(text: str) -> None:
     try:
-        traceback.print_exc()
+        sys.stderr.write(text)
         sys.stderr.flush()
     except OSError:  # the log's disk may be what is full
         pass
@@ -165,9 +165,5 @@ def _log_traceback() -> None:
 
 def _end_unheard(error: EventsLost) -> int:
     """The exit code alone tells what happened: there is nowhere left to write."""
-    try:
-        sys.stderr.write(f"error: {error}\n")
-        sys.stderr.flush()
-    except OSError:
-        pass
+    _log(f"error: {error}\n")
     return ExitCode.DISK_FULL

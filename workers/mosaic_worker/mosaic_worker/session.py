@@ -26,6 +26,7 @@ class Session:
         self.env_steps = 0
         self._emitter = emitter
         self._beats = 0
+        self._signs = 0
         self._started = time.monotonic()
         self._first_step_at: Optional[float] = None
         self._metrics: Dict[str, Any] = {}
@@ -100,6 +101,10 @@ class Session:
         """Any event; the methods above are the usual ones."""
         self._emitter.emit(event, payload)
 
+    def alive(self) -> None:
+        """The training loop lives, and has nothing to report."""
+        self._signs += 1
+
     def beat(self, payload: Payload) -> None:
         """A heartbeat; it does not count as a sign of life."""
         self._beats += 1
@@ -111,7 +116,7 @@ class Session:
 
     def life(self) -> int:
         """A number that changes whenever the training loop shows life."""
-        return self.env_steps + self._emitter.seq - self._beats
+        return self.env_steps + self._emitter.seq + self._signs - self._beats
 
     def _attend(self) -> None:
         if self._first_step_at is None:

@@ -8,7 +8,7 @@ from hydra.errors import MissingConfigException
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.base.suggest import did_you_mean
-from mosaic_pipe.spec.compose import nearest_key
+from mosaic_pipe.spec.compose import is_key, nearest_key
 
 _OUR_KEYS = ("output_dir", "dry_run")
 
@@ -19,10 +19,16 @@ def as_spec_error(error: Exception) -> SpecError:
         group, _, name = error.missing_cfg_file.rpartition("/")
         return SpecError(f"there is no {group} {name!r}", where=group, hint=did_you_mean(name, error.options))
     text = _sentence(error)
-    unknown = re.search(r"Could not override '([^']+)'", text)
+    unknown = re.match(r"Could not override '([^']+)'", text)
     if unknown:
-        return SpecError("unknown key", where=unknown[1], hint=nearest_key(unknown[1], _OUR_KEYS))
+        return _unknown_key(unknown[1])
     return SpecError(text)
+
+
+def _unknown_key(key: str) -> SpecError:
+    if is_key(key):
+        return SpecError("the chosen configs lack this key", where=key, hint=f"to set it all the same: +{key}=…")
+    return SpecError("unknown key", where=key, hint=nearest_key(key, _OUR_KEYS))
 
 
 def _sentence(error: Exception) -> str:

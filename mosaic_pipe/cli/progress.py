@@ -30,7 +30,7 @@ class ProgressDisplay:
     def __enter__(self) -> ProgressDisplay:
         if self._live:
             self._live.progress.start()
-        self._console.print(f"run {self._spec.run_id}: {_title(self._spec)}")
+        self._console.print(f"run {self._spec.run_id}: {self._spec.title()}, {self._spec.total_timesteps} steps")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -74,10 +74,6 @@ def _phase(progress: Progress) -> str:
     if progress.state is State.RUNNING and not progress.summary.env_steps:
         return "importing the library"
     return progress.state.lower()
-
-
-def _title(spec: RunSpec) -> str:
-    return f"{spec.worker.name} {spec.algo.name} on {spec.env.id}, seed {spec.seed}, {spec.total_timesteps} steps"
 
 
 def _numbers(progress: Progress, spec: RunSpec) -> str:

@@ -22,6 +22,7 @@ from mosaic_pipe.base.bundled import bundled
 from mosaic_pipe.base.errors import Exit, SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import as_spec_error
 from mosaic_pipe.cli.notice import show_notice
+from mosaic_pipe.cli.script import settle_script
 from mosaic_pipe.cli.where import locator
 from mosaic_pipe.spec.compose import compose_spec
 from mosaic_pipe.workers.registry import config_dirs
@@ -44,7 +45,9 @@ def main(arguments: list[str]) -> int:
     # Hydra otherwise prints errors itself, exits with 1, and hides where they come from.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     Plugins.instance().register(_WorkersConfigs)
-    app = hydra.main(version_base="1.3", config_path=str(bundled("conf")), config_name="config")(_task(codes))
+    app = hydra.main(version_base="1.3", config_path=str(bundled("conf")), config_name="config")(
+        _task(codes, arguments)
+    )
     try:
         app()
     except (HydraException, OmegaConfBaseException) as error:
@@ -56,10 +59,10 @@ def main(arguments: list[str]) -> int:
     return max(codes, default=Exit.OK)
 
 
-def _task(codes: list[int]) -> Callable[[DictConfig], None]:
+def _task(codes: list[int], arguments: list[str]) -> Callable[[DictConfig], None]:
     def mosaic_pipe(config: DictConfig) -> None:
         try:
-            code = _run(config)
+            code = _run(config, arguments)
         except UserError as error:  # a multirun goes on with its next point
             show_notice(f"error: {error}")
             code = error.exit_code
@@ -70,13 +73,15 @@ def _task(codes: list[int]) -> Callable[[DictConfig], None]:
     return mosaic_pipe
 
 
-def _run(config: DictConfig) -> int:
+def _run(config: DictConfig, arguments: list[str]) -> int:
     try:
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
     except OmegaConfBaseException as error:  # an interpolation that leads nowhere
         raise as_spec_error(error) from error
     output_dir, dry_run = (_pop(plain, key, type_) for key, type_ in _NOT_SPEC.items())
     spec = compose_spec(plain, locator(HydraConfig.get()))
+    if spec.worker.script is not None:
+        spec = settle_script(spec, spec.worker.script, arguments, HydraConfig.get().overrides.task)
     if dry_run:
         from mosaic_pipe.cli.dry_run import dry_run_spec
 

@@ -87,7 +87,7 @@ def _print_run(manifest: Manifest, run: RunDir) -> None:
     facts: dict[str, Any] = {
         "run": manifest.run_id,
         "state": manifest.state.value,
-        "what": f"{spec.worker.name} {spec.algo.name} on {spec.env.id}, seed {spec.seed}",
+        "what": spec.title(),
         "steps": f"{summary.env_steps} of {spec.total_timesteps}",
         "speed": f"{_number(summary.sps)} steps/s, {summary.wall_time:.1f} s",
         "episodes": f"{summary.episodes}, mean return {_number(summary.episode_return_mean)},"
@@ -100,6 +100,8 @@ def _print_run(manifest: Manifest, run: RunDir) -> None:
         "directory": str(run.path),
         "log": str(run.log_file(attempt.number)),
     }
+    if spec.worker.script:
+        facts["script"] = spec.worker.script
     for checkpoint in manifest.checkpoints:
         facts["checkpoint"] = f"{run.path / checkpoint.path} ({checkpoint.env_steps} steps, {checkpoint.size} bytes)"
     if manifest.tracking.tensorboard:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from mosaic_pipe.spec.compose import Locate
@@ -17,12 +18,16 @@ def locator(hydra_config: Any) -> Locate:
     choices: dict[str, Any] = dict(hydra_config.runtime.choices)
 
     def locate(key: str) -> str:
-        for override in reversed(overrides):
-            if override.lstrip("+~").partition("=")[0] == key:
-                return f"{key} (command line)"
+        if sets(overrides, key):
+            return f"{key} (command line)"
         group = key.split(".")[0]
         if group in choices and "." in key:
             return f"{key} ({group}/{choices[group]}.yaml)"
         return f"{key} (config.yaml)"
 
     return locate
+
+
+def sets(overrides: Iterable[str], key: str) -> bool:
+    """Whether one of ``overrides`` sets the dotted ``key``."""
+    return any(override.lstrip("+~").partition("=")[0] == key for override in overrides)

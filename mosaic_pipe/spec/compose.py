@@ -58,6 +58,11 @@ def nearest_key(key: str, more: Iterable[str] = ()) -> str:
     return did_you_mean(name, [k for g, _, k in known if g == group and k not in ("run_id", "schema_version")])
 
 
+def is_key(key: str) -> bool:
+    """Whether a RunSpec has the dotted ``key``."""
+    return key in _keys(inspect.type_info(RunSpec), "")
+
+
 def _convert(config: dict[str, Any], locate: Locate) -> RunSpec:
     try:
         return msgspec.convert(config, RunSpec)

@@ -33,6 +33,8 @@ def spec_hash(spec: RunSpec) -> str:
     for key in _WITHOUT_EFFECT:
         del plain[key]
     del plain["worker"]["python"]
+    if plain["worker"]["script"] is None:
+        del plain["worker"]["script"]  # younger than these rules
     digest = hashlib.sha256(canonical_json(plain).encode()).hexdigest()
     return f"v{HASH_VERSION}-{digest}"
 

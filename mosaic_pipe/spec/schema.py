@@ -6,6 +6,7 @@ Units: steps are environment steps summed over parallel environments, times are 
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
@@ -34,6 +35,8 @@ class WorkerChoice(_Frozen, frozen=True):
     name: Name
     python: str | None = None
     """Path of a Python that the user made; null: the worker's own virtualenv, made at first use."""
+    script: str | None = None
+    """Path of the user's script, for a worker that runs one. Taken from a command line only, never from a config."""
 
 
 class AlgoSpec(_Frozen, frozen=True):
@@ -167,3 +170,8 @@ class RunSpec(_Frozen, frozen=True, kw_only=True):
     resources: Resources = Resources()
     sweep: Name | None = None
     labels: dict[str, str] = {}
+
+    def title(self) -> str:
+        """What runs, in a few words."""
+        what = Path(self.worker.script).name if self.worker.script else self.algo.name
+        return f"{self.worker.name} {what} on {self.env.id}, seed {self.seed}"

@@ -77,10 +77,11 @@ class _Stage(Struct):
     env_id: str
     env_steps: int
     reason: str | None = None
+    name: str | None = None
 
 
 class StageStarted(Envelope, tag=Names.STAGE_STARTED):
-    """A stage of the curriculum began; ``reason``: the condition that ended the one before."""
+    """A stage of the curriculum or a phase of a script began; ``reason``: the condition that ended the one before."""
 
     payload: _Stage
 

@@ -27,12 +27,13 @@ class Summary(msgspec.Struct):
 
 
 class Stage(msgspec.Struct):
-    """A stage of a curriculum that was entered."""
+    """A stage of a curriculum, or a phase of a script, that was entered."""
 
     index: int
     env_id: str
     env_steps: int
     reason: str | None
+    name: str | None = None
 
 
 class Telemetry(msgspec.Struct):
@@ -127,7 +128,7 @@ class Fold:
 
     def _on_stage(self, event: ev.StageStarted) -> None:
         payload = event.payload
-        self.stages.append(Stage(payload.index, payload.env_id, payload.env_steps, payload.reason))
+        self.stages.append(Stage(payload.index, payload.env_id, payload.env_steps, payload.reason, payload.name))
 
     def _on_checkpoint(self, event: ev.CheckpointSaved) -> None:
         self.checkpoints.append(event.payload)

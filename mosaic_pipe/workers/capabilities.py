@@ -41,6 +41,8 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     max_agents: Annotated[int, Meta(ge=1)]
     modes: tuple[Mode, ...]
     supports_curriculum: bool = False
+    takes_script: bool = False
+    """It runs a script of the user, named by ``worker.script``."""
     supports_checkpointing: bool
     requires_gpu: bool
     estimated_memory_mb: int

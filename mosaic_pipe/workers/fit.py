@@ -23,6 +23,7 @@ def check_capabilities(spec: RunSpec, worker: Capabilities) -> None:
     if spec.algo.name not in worker.algorithms:
         hint = did_you_mean(spec.algo.name, worker.algorithms)
         raise SpecError(f"{name} has no algorithm {spec.algo.name!r}", where="algo.name", hint=hint)
+    _check_script(spec, worker)
     if "*" not in worker.env_families:
         _one_of("env.family", spec.env.family, worker.env_families, name)
     _one_of("mode", spec.mode, worker.modes, name)
@@ -68,6 +69,14 @@ def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:
         if parameter not in algorithm.hyperparameters:
             hint = did_you_mean(parameter, algorithm.hyperparameters)
             raise SpecError(f"{who} has no hyperparameter {parameter!r}", where=f"algo.{parameter}", hint=hint)
+
+
+def _check_script(spec: RunSpec, worker: Capabilities) -> None:
+    if spec.worker.script is not None and not worker.takes_script:
+        raise SpecError(f"{spec.worker.name} runs no scripts", where="worker.script", hint="choose worker=script")
+    if spec.worker.script is None and worker.takes_script:
+        hint = "name it on the command line: worker.script=./train.sh"
+        raise SpecError(f"{spec.worker.name} needs a script to run", where="worker.script", hint=hint)
 
 
 def _one_of(key: str, value: str, valid: Iterable[str], who: str) -> None:

@@ -56,6 +56,8 @@ RANDOM = ["worker=random", "algo=random", "env=cartpole", "total_timesteps=300"]
         (["algo.gamma=${oc.env:NO_SUCH_VARIABLE}"], ["NO_SUCH_VARIABLE"]),
         (["--cfg", "job", "-m"], ["Only one of --run, --multirun, --cfg"]),
         (["--config-name", "nope"], ["nope"]),
+        (["worker.script=./x.sh"], ["worker.script: the chosen configs lack this key", "+worker.script=…"]),
+        (["algo.tau=0.1"], ["algo.tau: the chosen configs lack this key"]),
         (["hydra/launcher=slurm"], ["there is no hydra/launcher 'slurm'"]),
         (["--config-dir", "/no/such/dir"], ["Additional config directory '/no/such/dir' not found"]),
     ],

@@ -43,6 +43,7 @@ def test_golden_hash() -> None:
     [
         {"run_id": "01BX5ZZKBKACTAV9WEVGEMMVRZ"},
         {"worker": {"name": "cleanrl", "python": "/usr/bin/python3"}},
+        {"worker": {"name": "cleanrl", "script": None}},
         {"tracking": {"tensorboard": False}},
         {"resources": {"cpus": 8, "time_limit": 60}},
         {"sweep": "night"},
@@ -60,6 +61,7 @@ def test_what_cannot_change_a_result_is_not_in_the_hash(changes: dict[str, Any])
         {"seed": 2},
         {"total_timesteps": 1001},
         {"worker": {"name": "tianshou"}},
+        {"worker": {"name": "cleanrl", "script": "/home/me/train.sh"}},
         {"algo": {"name": "ppo", "native": {"x": 1}}},
         {"env": {**BASE["env"], "kwargs": {"gravity": 9.8, "names": ["π", "é"]}}},
         {"eval": {"episodes": 1}},

@@ -55,16 +55,17 @@ def test_everything_that_a_manifest_tells() -> None:
     fold.feed(
         [
             event("stage_started", 1, {"index": 0, "env_id": "E", "env_steps": 0}),
-            event("checkpoint_saved", 2, checkpoint),
-            event("checkpoint_loaded", 3, {"path": "x", "env_steps": 5}),
-            event("artifact", 4, {"kind": "tensorboard", "path": "tensorboard"}),
-            event("warning", 5, {"message": "careful"}),
-            event("eval_completed", 6, {"mean": 3.0}),
-            event("heartbeat", 7, {"env_steps": 9, "idle": 1.5}),
-            event("metrics", 8, {"env_steps": 10, "wall_time": 1.0, "sps": "Infinity", "losses/x": "NaN"}),
+            event("stage_started", 2, {"index": 1, "env_id": "E", "env_steps": 4, "name": "second"}),
+            event("checkpoint_saved", 3, checkpoint),
+            event("checkpoint_loaded", 4, {"path": "x", "env_steps": 5}),
+            event("artifact", 5, {"kind": "tensorboard", "path": "tensorboard"}),
+            event("warning", 6, {"message": "careful"}),
+            event("eval_completed", 7, {"mean": 3.0}),
+            event("heartbeat", 8, {"env_steps": 9, "idle": 1.5}),
+            event("metrics", 9, {"env_steps": 10, "wall_time": 1.0, "sps": "Infinity", "losses/x": "NaN"}),
         ]
     )
-    assert [stage.env_id for stage in fold.stages] == ["E"]
+    assert [(stage.env_id, stage.name) for stage in fold.stages] == [("E", None), ("E", "second")]
     assert [msgspec.to_builtins(found) for found in fold.checkpoints] == [checkpoint]
     assert fold.artifacts[0].kind == "tensorboard"
     assert fold.warnings == ["careful"]

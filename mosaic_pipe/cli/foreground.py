@@ -10,9 +10,9 @@ from rich.markup import escape
 
 from mosaic_pipe.base.errors import Exit
 from mosaic_pipe.cli.notice import show_notice
-from mosaic_pipe.cli.own import runs_command
+from mosaic_pipe.cli.own import resume_command, runs_command
 from mosaic_pipe.cli.progress import ProgressDisplay
-from mosaic_pipe.launch.foreground import prepare, run_here
+from mosaic_pipe.launch.foreground import Prepared, prepare, run_here
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.runs import Runs
@@ -28,7 +28,7 @@ def run_in_foreground(spec: RunSpec, output_dir: Path) -> int:
     prepared = prepare(spec, show_notice)
     with ProgressDisplay(spec) as display:
         manifest = run_here(prepared, output_dir, display.show)
-    _report(manifest, output_dir, prepared.environment.python.parent)
+    _report(manifest, output_dir, prepared)
     return exit_code(manifest)
 
 
@@ -43,7 +43,7 @@ def exit_code(manifest: Manifest) -> Exit:
     return Exit.RUN_FAILED
 
 
-def _report(manifest: Manifest, output_dir: Path, programs: Path) -> None:
+def _report(manifest: Manifest, output_dir: Path, prepared: Prepared) -> None:
     run = Runs(output_dir).new(manifest.run_id)
     console = Console(stderr=manifest.state is not State.COMPLETED, soft_wrap=True, highlight=False)
     console.print(f"{manifest.state}  {manifest.run_id}  {_totals(manifest)}")
@@ -56,7 +56,16 @@ def _report(manifest: Manifest, output_dir: Path, programs: Path) -> None:
     console.print(f"  results    {run.path}")
     console.print(f"  look       {runs_command('show', manifest.run_id, output_dir)}")
     if manifest.tracking.tensorboard:
+        programs = prepared.environment.python.parent
         console.print(f"             {programs / 'tensorboard'} --logdir {run.path / manifest.tracking.tensorboard}")
+    if manifest.checkpoints and manifest.state is not State.COMPLETED and _can_resume(prepared):
+        console.print(f"  go on      {resume_command(manifest.run_id, output_dir)}")
+
+
+def _can_resume(prepared: Prepared) -> bool:
+    capabilities = prepared.worker.capabilities
+    algorithm = capabilities.algorithms[prepared.spec.algo.name]
+    return "resume_training" in (algorithm.modes or capabilities.modes)
 
 
 def _totals(manifest: Manifest) -> str:

@@ -25,3 +25,9 @@ def runs_command(verb: str, run_id: str, output_dir: Path) -> str:
     """The command line that does ``verb`` to a run in ``output_dir``."""
     where = [] if output_dir == default_output_dir() else ["--output-dir", str(output_dir)]
     return shlex.join([own_command(), "runs", verb, run_id, *where])
+
+
+def resume_command(run_id: str, output_dir: Path) -> str:
+    """The command line that goes on with a run in ``output_dir``."""
+    where = [] if output_dir == default_output_dir() else [f"output_dir={output_dir}"]
+    return shlex.join([own_command(), "mode=resume_training", f"resume.run={run_id}", *where])

@@ -13,6 +13,7 @@ from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.supervisor import Progress
+from mosaic_pipe.telemetry.fold import Summary
 
 PLAIN_SECONDS = 5.0
 
@@ -30,7 +31,8 @@ class ProgressDisplay:
     def __enter__(self) -> ProgressDisplay:
         if self._live:
             self._live.progress.start()
-        self._console.print(f"run {self._spec.run_id}: {self._spec.title()}, {self._spec.total_timesteps} steps")
+        _, total, unit = _budget(Summary(), self._spec)
+        self._console.print(f"run {self._spec.run_id}: {self._spec.title()}, {total} {unit}")
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -59,12 +61,12 @@ class _LiveLine:
             transient=True,
             refresh_per_second=4,
         )
-        self._task = self.progress.add_task("starting", total=spec.total_timesteps, numbers="")
+        self._task = self.progress.add_task("starting", total=_budget(Summary(), spec)[1], numbers="")
 
     def show(self, progress: Progress) -> None:
         self.progress.update(
             self._task,
-            completed=progress.summary.env_steps,
+            completed=_budget(progress.summary, self._spec)[0],
             description=_phase(progress),
             numbers=_numbers(progress, self._spec),
         )
@@ -79,14 +81,22 @@ def _phase(progress: Progress) -> str:
 def _numbers(progress: Progress, spec: RunSpec) -> str:
     """Steps, steps a second, mean return, time left; what is known of them."""
     summary = progress.summary
-    parts = [f"{summary.env_steps}/{spec.total_timesteps} steps"]
+    done, total, unit = _budget(summary, spec)
+    parts = [f"{done}/{total} {unit}"]
     if summary.sps:
         parts.append(f"{summary.sps:.0f} steps/s")
     if summary.episode_return_mean is not None:
         parts.append(f"mean return {summary.episode_return_mean:.1f}")
-    if summary.sps and not progress.state.is_final:
-        parts.append(f"ETA {_duration((spec.total_timesteps - summary.env_steps) / summary.sps)}")
+    if summary.sps and unit == "steps" and not progress.state.is_final:
+        parts.append(f"ETA {_duration((total - done) / summary.sps)}")
     return "  ".join(parts)
+
+
+def _budget(summary: Summary, spec: RunSpec) -> tuple[int, int, str]:
+    """How much is done, of how much, of what."""
+    if spec.mode == "policy_eval":
+        return summary.episodes, spec.eval.episodes * spec.eval.repeat, "episodes"
+    return summary.env_steps, spec.total_timesteps, "steps"
 
 
 def _duration(seconds: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -23,8 +24,10 @@ from mosaic_pipe.base.errors import Exit, SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import as_spec_error
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.script import settle_script
-from mosaic_pipe.cli.where import locator
+from mosaic_pipe.cli.where import given_keys, locator
+from mosaic_pipe.launch.resume import with_checkpoint
 from mosaic_pipe.spec.compose import compose_spec
+from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.workers.registry import config_dirs
 
 # Keys of the config that say how to call a run, not what it is.
@@ -79,13 +82,15 @@ def _run(config: DictConfig, arguments: list[str]) -> int:
     except OmegaConfBaseException as error:  # an interpolation that leads nowhere
         raise as_spec_error(error) from error
     output_dir, dry_run = (_pop(plain, key, type_) for key, type_ in _NOT_SPEC.items())
-    spec = compose_spec(plain, locator(HydraConfig.get()))
+    hydra_config = HydraConfig.get()
+    plain = with_checkpoint(plain, given_keys(hydra_config), Runs(Path(output_dir)))
+    spec = compose_spec(plain, locator(hydra_config))
     if spec.worker.script is not None:
-        spec = settle_script(spec, spec.worker.script, arguments, HydraConfig.get().overrides.task)
-    if dry_run:
-        from mosaic_pipe.cli.dry_run import dry_run_spec
+        spec = settle_script(spec, spec.worker.script, arguments, hydra_config.overrides.task)
+    if dry_run or spec.mode == "interactive":
+        from mosaic_pipe.cli.one_off import dry_run_spec, interact_with
 
-        return dry_run_spec(spec, show_notice)
+        return dry_run_spec(spec, show_notice) if dry_run else interact_with(spec, show_notice)
     from mosaic_pipe.cli.foreground import run_in_foreground
 
     return run_in_foreground(spec, Path(output_dir))
@@ -99,8 +104,16 @@ def _pop(plain: dict[str, Any], key: str, type_: type) -> Any:
 
 
 def _with_our_flags(arguments: list[str]) -> list[str]:
-    """Hydra knows only overrides: ``--dry-run`` is one."""
-    return ["dry_run=true" if argument == "--dry-run" else argument for argument in arguments]
+    """Hydra knows only overrides, ``--dry-run`` is one; and it takes ``>`` and ``|`` for no part of a word."""
+    return ["dry_run=true" if argument == "--dry-run" else _quoted(argument) for argument in arguments]
+
+
+def _quoted(argument: str) -> str:
+    """``….until=steps>=8000`` with quotes around its value, or around each value of a sweep over it."""
+    key, equals, value = argument.partition("=")
+    if not re.fullmatch(r"\+{0,2}curriculum\.stages\.\d+\.until", key) or re.search("['\"]", value):
+        return argument
+    return key + equals + ",".join(f"'{one}'" if re.search("[<>|&]", one) else one for one in value.split(","))
 
 
 class _WorkersConfigs(SearchPathPlugin):

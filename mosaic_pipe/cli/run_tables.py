@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -88,7 +89,9 @@ def _print_run(manifest: Manifest, run: RunDir) -> None:
         "run": manifest.run_id,
         "state": manifest.state.value,
         "what": spec.title(),
-        "steps": f"{summary.env_steps} of {spec.total_timesteps}",
+        "steps": f"{summary.env_steps} played"
+        if spec.mode == "policy_eval"
+        else f"{summary.env_steps} of {spec.total_timesteps}",
         "speed": f"{_number(summary.sps)} steps/s, {summary.wall_time:.1f} s",
         "episodes": f"{summary.episodes}, mean return {_number(summary.episode_return_mean)},"
         f" mean length {_number(summary.episode_length_mean)} (last 100)",
@@ -102,17 +105,38 @@ def _print_run(manifest: Manifest, run: RunDir) -> None:
     }
     if spec.worker.script:
         facts["script"] = spec.worker.script
-    for checkpoint in manifest.checkpoints:
-        facts["checkpoint"] = f"{run.path / checkpoint.path} ({checkpoint.env_steps} steps, {checkpoint.size} bytes)"
-    if manifest.tracking.tensorboard:
-        facts["tensorboard"] = str(run.path / manifest.tracking.tensorboard)
+    lines = [*facts.items(), *_places(manifest, run)]
     if manifest.failure:
-        facts["failure"] = f"{manifest.failure.class_}: {manifest.failure.reason}"
+        lines.append(("failure", f"{manifest.failure.class_}: {manifest.failure.reason}"))
     console = Console(highlight=False, soft_wrap=True)
-    for name, value in facts.items():
-        console.print(f"[bold]{name:<12}[/]{escape(str(value))}")
+    for name, value in lines:
+        console.print(f"[bold]{name:<14}[/]{escape(str(value))}")
     for line in manifest.failure.log_tail if manifest.failure else ():
         console.print(f"  | {escape(line)}")
+
+
+def _places(manifest: Manifest, run: RunDir) -> Iterator[tuple[str, str]]:
+    """What the run went through, and where things are."""
+    if manifest.spec.resume.checkpoint:
+        yield "started from", manifest.spec.resume.checkpoint
+    for stage in manifest.stages:
+        reason = f", after {stage.reason}" if stage.reason else ""
+        yield "stage", f"{stage.index} {stage.name or stage.env_id} from step {stage.env_steps}{reason}"
+    if result := manifest.summary.eval:
+        yield "evaluation", _evaluation(result)
+    for checkpoint in manifest.checkpoints:
+        yield "checkpoint", f"{run.path / checkpoint.path} ({checkpoint.env_steps} steps, {checkpoint.size} bytes)"
+    for artifact in manifest.artifacts:
+        yield artifact.kind, f"{run.path / artifact.path}{f' {artifact.url}' if artifact.url else ''}"
+    for warning in manifest.telemetry.warnings if manifest.telemetry else ():
+        yield "warning", warning
+
+
+def _evaluation(result: dict[str, Any]) -> str:
+    """The canonical numbers of an evaluation, as far as the worker gave them."""
+    names = {"return_mean": "mean", "return_std": "std", "return_iqm": "IQM", "return_min": "min", "return_max": "max"}
+    numbers = (f"{short} {result[key]:.2f}" for key, short in names.items() if isinstance(result.get(key), float))
+    return f"{result.get('episode_count')} episodes, returns: {', '.join(numbers)}"
 
 
 def _git(manifest: Manifest) -> str:

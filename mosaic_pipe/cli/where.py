@@ -8,6 +8,11 @@ from typing import Any
 from mosaic_pipe.spec.compose import Locate
 
 
+def given_keys(hydra_config: Any) -> list[str]:
+    """The dotted keys that the command line of this composition sets; of a group, its name."""
+    return [_key(override) for override in hydra_config.overrides.task]
+
+
 def locator(hydra_config: Any) -> Locate:
     """Tells, for a dotted key of this composition, the key and what set it.
 
@@ -30,4 +35,8 @@ def locator(hydra_config: Any) -> Locate:
 
 def sets(overrides: Iterable[str], key: str) -> bool:
     """Whether one of ``overrides`` sets the dotted ``key``."""
-    return any(override.lstrip("+~").partition("=")[0] == key for override in overrides)
+    return any(_key(override) == key for override in overrides)
+
+
+def _key(override: str) -> str:
+    return override.lstrip("+~").partition("=")[0].partition("@")[0]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import msgspec
 
 from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.cli.notice import show_notice
@@ -13,6 +15,7 @@ from mosaic_pipe.cli.tables import print_table
 from mosaic_pipe.workers import environment as env
 from mosaic_pipe.workers import uv
 from mosaic_pipe.workers.pip_config import pip_settings, uv_environment
+from mosaic_pipe.workers.recipe import Recipe, environments_dir
 from mosaic_pipe.workers.registry import Worker, all_workers, broken_workers, find_worker
 
 
@@ -45,6 +48,10 @@ def _parser() -> argparse.ArgumentParser:
         metavar="BACKEND",
         help="which builds of torch: cpu, cu130, auto, …, as uv names them (default: as pip is configured, else auto)",
     )
+    install.add_argument("--extra", action="append", default=[], metavar="EXTRA", help="with an extra of its package")
+    add("show", _show, "What a worker can run: algorithms, spaces, extras, sources.").add_argument(
+        "worker", metavar="NAME"
+    )
     add("remove", _remove, "Delete a worker's virtualenvs.").add_argument("worker", metavar="NAME")
     add("doctor", _doctor, "Check what workers need, and each virtualenv by asking its worker to describe itself.")
     return parser
@@ -70,11 +77,32 @@ def _list(options: argparse.Namespace) -> int:
 
 def _install(options: argparse.Namespace) -> int:
     worker = find_worker(options.worker)
-    if options.torch_backend and env.find_environment(worker):
+    recipe = Recipe(worker, tuple(sorted(set(options.extra))))
+    if options.torch_backend and env.find_environment(recipe):
         hint = f"remove it first: mosaic-pipe workers remove {worker.name}"
         raise UserError("is installed already, and its torch stays as it is", where=f"worker {worker.name}", hint=hint)
-    made = env.ensure_environment(worker, show_notice, options.torch_backend)
+    made = env.ensure_environment(recipe, show_notice, options.torch_backend)
     return _say(options, {"worker": worker.name, "python": str(made.python)}, f"ready: {made.python}")
+
+
+def _show(options: argparse.Namespace) -> int:
+    worker = find_worker(options.worker)
+    rows = [
+        [
+            name,
+            " ".join(algorithm.action_spaces),
+            " ".join(algorithm.observation_spaces),
+            " ".join(algorithm.extras) or "-",
+            " ".join(algorithm.sources),
+            algorithm.unavailable or algorithm.verified or "",
+        ]
+        for name, algorithm in worker.capabilities.algorithms.items()
+    ]
+    if options.json:
+        print(msgspec.json.format(msgspec.json.encode(worker.capabilities), indent=2).decode())
+    else:
+        print_table(("algorithm", "actions", "observations", "extras", "source", "runs here"), rows)
+    return Exit.OK
 
 
 def _remove(options: argparse.Namespace) -> int:
@@ -87,8 +115,8 @@ def _remove(options: argparse.Namespace) -> int:
 def _doctor(options: argparse.Namespace) -> int:
     checks = [("uv", uv.version() or "not found", bool(uv.version()))]
     checks.append(("pip's settings passed on", ", ".join(sorted(uv_environment(pip_settings()))) or "none", True))
-    checks.append(("virtualenvs are kept in", str(env.environments_dir()), True))
-    checks += [_check(worker) for worker in all_workers().values()]
+    checks.append(("virtualenvs are kept in", str(environments_dir()), True))
+    checks += [check for worker in all_workers().values() for check in _checks(worker)]
     checks += [(f"worker {name}", str(error), False) for name, error in broken_workers().items()]
     sound = all(good for _, _, good in checks)
     facts = [{"check": name, "found": found, "good": good} for name, found, good in checks]
@@ -97,21 +125,17 @@ def _doctor(options: argparse.Namespace) -> int:
     return Exit.OK if sound else Exit.ENVIRONMENT
 
 
-def _check(worker: Worker) -> tuple[str, str, bool]:
+def _checks(worker: Worker) -> Iterator[tuple[str, str, bool]]:
+    """One for each virtualenv of ``worker``."""
     name = f"worker {worker.name}"
-    environment = env.find_environment(worker)
-    if environment is None:
-        return name, "no virtualenv yet; it is made at the first run", True
-    try:
-        env.check_environment(worker, environment)
-    except UserError as error:
-        return name, f"{error}; mosaic-pipe workers remove {worker.name}, then install it again", False
-    return name, f"{len(environment.packages.splitlines())} packages, describes itself", True
-
-
-def _cells(row: dict[str, Any]) -> list[str]:
-    environment = "installed" if row["installed"] else "at first use"
-    return [row["worker"], row["library"], environment, " ".join(row["algorithms"])]
+    paths = env.installed(worker.name)
+    if not paths:
+        yield name, "no virtualenv yet; it is made at the first run", True
+    for path in paths:
+        try:
+            yield name, f"{env.check_environment(worker, path)}, describes itself: {path}", True
+        except UserError as error:
+            yield name, f"{error}; mosaic-pipe workers remove {worker.name}, then install it again", False
 
 
 def _row(worker: Worker) -> dict[str, Any]:
@@ -120,8 +144,8 @@ def _row(worker: Worker) -> dict[str, Any]:
         "worker": worker.name,
         "library": f"{capabilities.upstream_library} {capabilities.upstream_version}",
         "algorithms": sorted(capabilities.algorithms),
-        "installed": env.find_environment(worker) is not None,
-        "path": str(env.environment_dir(worker)),
+        "installed": env.find_environment(Recipe(worker)) is not None,
+        "path": str(Recipe(worker).path),
     }
 
 

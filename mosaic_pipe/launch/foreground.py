@@ -23,8 +23,10 @@ from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.process import choose_gpus, worker_command, worker_variables
 from mosaic_pipe.supervise.supervisor import Progress, Supervisor
 from mosaic_pipe.telemetry.fold import Summary
-from mosaic_pipe.workers.environment import Environment, ensure_environment, user_environment
+from mosaic_pipe.workers.capabilities import Capabilities
+from mosaic_pipe.workers.environment import Environment, ensure_environment, user_environment, with_checkout
 from mosaic_pipe.workers.fit import check_capabilities, check_native
+from mosaic_pipe.workers.recipe import checkout_of, recipe_for
 from mosaic_pipe.workers.registry import Worker, find_worker
 
 
@@ -50,10 +52,13 @@ def prepare(spec: RunSpec, say: Callable[[str], None]) -> Prepared:
     worker = find_worker(spec.worker.name)
     check_capabilities(spec, worker.capabilities)
     choose_gpus(spec.resources)
+    recipe, checkout = recipe_for(spec, worker), checkout_of(spec)
     if spec.worker.python:
         environment = user_environment(worker, spec.worker.python)
     else:
-        environment = ensure_environment(worker, say)
+        environment = ensure_environment(recipe, say)
+    if checkout:
+        environment = with_checkout(environment, worker, checkout)
     check_native(spec, environment.description)
     return Prepared(spec, worker, environment)
 
@@ -98,7 +103,7 @@ def _first_manifest(prepared: Prepared) -> Manifest:
     spec, capabilities = prepared.spec, prepared.worker.capabilities
     pid = os.getpid()
     python = prepared.environment.description.python
-    versions = {"python": python, capabilities.upstream_library: capabilities.upstream_version}
+    versions = {"python": python, capabilities.upstream_library: _library_version(spec, capabilities)}
     return Manifest(
         run_id=spec.run_id,
         spec_hash=spec_hash(spec),
@@ -110,6 +115,12 @@ def _first_manifest(prepared: Prepared) -> Manifest:
         tracking=Tracking(),
         provenance=provenance(prepared.environment.key, versions),
     )
+
+
+def _library_version(spec: RunSpec, capabilities: Capabilities) -> str:
+    if spec.worker.source == "git":
+        return f"{spec.worker.commit} of {spec.worker.repository}"
+    return f"checkout {spec.worker.path}" if spec.worker.source == "path" else capabilities.upstream_version
 
 
 def _disk_error(error: OSError, run: RunDir, what: str) -> UserError:

@@ -11,6 +11,7 @@ from msgspec import inspect
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.base.suggest import did_you_mean
+from mosaic_pipe.spec.curriculum import complete_stages
 from mosaic_pipe.spec.identity import new_run_id
 from mosaic_pipe.spec.refusals import refuse_unsafe
 from mosaic_pipe.spec.schema import RunSpec
@@ -31,6 +32,7 @@ def compose_spec(config: dict[str, Any], locate: Locate = lambda key: key) -> Ru
     """
     refuse_unsafe(config)
     _refuse_missing(config, locate)
+    config = complete_stages(config)
     whole = _whole_numbers({**config, "run_id": new_run_id()}, inspect.type_info(RunSpec))
     spec = _convert(whole, locate)
     if spec.resources.heartbeat_timeout <= spec.resources.heartbeat_interval:

@@ -16,10 +16,11 @@ from ulid import ULID
 
 from mosaic_pipe.spec.schema import RunSpec
 
-HASH_VERSION = 1
+HASH_VERSION = 2
 
 # Where a run lives, who watches it, what it may use and what it is called cannot change its result.
-_WITHOUT_EFFECT = ("run_id", "schema_version", "tracking", "fastlane", "resources", "sweep", "labels")
+_WITHOUT_EFFECT = ("run_id", "schema_version", "checkpoint", "tracking", "fastlane", "resources", "sweep", "labels")
+_PLACES = {"worker": ("python", "path", "repository"), "resume": ("run", "checkpoint")}
 
 
 def new_run_id() -> str:
@@ -28,13 +29,15 @@ def new_run_id() -> str:
 
 
 def spec_hash(spec: RunSpec) -> str:
-    """``v1-`` and the sha256 of the spec's canonical JSON without what cannot change a result."""
+    """``v2-`` and the sha256 of the spec's canonical JSON without what cannot change a result."""
     plain: dict[str, Any] = msgspec.to_builtins(spec)
     for key in _WITHOUT_EFFECT:
         del plain[key]
-    del plain["worker"]["python"]
-    if plain["worker"]["script"] is None:
-        del plain["worker"]["script"]  # younger than these rules
+    for part, keys in _PLACES.items():
+        for key in keys:
+            del plain[part][key]
+    if spec.mode != "policy_eval":
+        del plain["eval"]
     digest = hashlib.sha256(canonical_json(plain).encode()).hexdigest()
     return f"v{HASH_VERSION}-{digest}"
 

@@ -32,13 +32,12 @@ def refuse_unsafe(config: dict[str, Any]) -> None:
             )
         if isinstance(value, float) and not math.isfinite(value):
             raise SpecError(f"{value} is not a number that a spec can hold", where=path, hint="give a finite number")
-    env_id = _get(config, "env", "id")
-    if isinstance(env_id, str) and ":" in env_id:
-        raise SpecError(
-            f"{env_id!r} names a module to import, and config is data here",
-            where="env.id",
-            hint="give the registered id alone, without 'module:'",
-        )
+        if key in ("id", "env_id") and isinstance(value, str) and ":" in value:
+            raise SpecError(
+                f"{value!r} names a module to import, and config is data here",
+                where=path,
+                hint="give the registered id alone, without 'module:'",
+            )
 
 
 def _leaves(node: Any, path: str) -> Iterator[tuple[str, str, Any]]:
@@ -48,9 +47,3 @@ def _leaves(node: Any, path: str) -> Iterator[tuple[str, str, Any]]:
         yield here, str(key), value
         if isinstance(value, dict | list):
             yield from _leaves(value, here)
-
-
-def _get(node: Any, *keys: str) -> Any:
-    for key in keys:
-        node = node.get(key) if isinstance(node, dict) else None
-    return node

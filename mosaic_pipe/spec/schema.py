@@ -14,6 +14,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 SCHEMA_VERSION = 1
 
 Mode = Literal["train", "resume_training", "policy_eval", "interactive"]
+Source = Literal["pypi", "path", "git"]
+Network = Literal["auto", "library", "minigrid_cnn", "mlp"]
 ActionSpace = Literal["discrete", "continuous", "multi_discrete", "multi_binary"]
 ObservationSpace = Literal["vector", "image", "discrete", "dict"]
 
@@ -30,11 +32,16 @@ class _Frozen(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WorkerChoice(_Frozen, frozen=True):
-    """Which worker, and in which interpreter."""
+    """Which worker, with which source of its library, and in which interpreter."""
 
     name: Name
     python: str | None = None
     """Path of a Python that the user made; null: the worker's own virtualenv, made at first use."""
+    source: Source = "pypi"
+    """Where the library comes from: the released package, a checkout at ``path``, a ``commit`` of ``repository``."""
+    path: str | None = None
+    repository: str | None = None
+    commit: str | None = None
     script: str | None = None
     """Path of the user's script, for a worker that runs one. Taken from a command line only, never from a config."""
 
@@ -49,6 +56,8 @@ class AlgoSpec(_Frozen, frozen=True):
     name: Name
     native: dict[str, Any] = {}
 
+    network: Network | UnsetType = UNSET
+    """``library``: the one that the library builds; ``auto``: the worker's choice for the environment."""
     # Optimisation
     learning_rate: PositiveFloat | UnsetType = UNSET
     actor_learning_rate: PositiveFloat | UnsetType = UNSET
@@ -110,11 +119,19 @@ class EnvSpec(_Frozen, frozen=True):
     """Keyword arguments of the environment's constructor."""
 
 
-class Stage(_Frozen, frozen=True):
-    """One stage of a curriculum; the last one is open and needs no condition."""
+METRICS = ("steps", "episodes", "episode_return", "total_steps", "total_episodes")
+CLAUSE = rf"({'|'.join(METRICS)})(>=|<=|>|<|=)-?\d+(\.\d+)?"
+Condition = Annotated[str, Meta(pattern=rf"^{CLAUSE}([|&]{CLAUSE})*$")]
+"""Clauses joined by ``|`` and ``&``, which binds tighter. Counters are of the stage, ``total_`` ones of the run; they
+count finished episodes and their steps; ``episode_return`` is a mean over the stage's last 100 (the first stage: 1000)
+episodes."""
 
-    env_id: str
-    until: str | None = None
+
+class Stage(_Frozen, frozen=True):
+    """One stage of a curriculum: an environment, and the condition that ends it; the last stage is open."""
+
+    env_id: Annotated[str, Meta(min_length=1, max_length=200)]
+    until: Condition | None = None
 
 
 class CurriculumSpec(_Frozen, frozen=True):
@@ -123,16 +140,52 @@ class CurriculumSpec(_Frozen, frozen=True):
     stages: tuple[Stage, ...] = ()
 
 
-class EvalSpec(_Frozen, frozen=True):
-    """Evaluation of the trained policy; 0 episodes: none."""
+class CheckpointSpec(_Frozen, frozen=True):
+    """Checkpoints while training; there is always one at the end."""
 
-    episodes: Natural = 0
+    interval: PositiveInt | None = 50_000
+    """Environment steps between two; null: only at the end."""
+    keep: PositiveInt = 2
+    """How many of the newest are kept."""
+    replay_buffer_mb: Natural = 1024
+    """A replay buffer of more MiB than this is left out, and filled anew after resuming."""
+
+
+class ResumeSpec(_Frozen, frozen=True):
+    """The checkpoint that a run starts from; what the user names becomes an absolute path and its sha256."""
+
+    run: str | None = None
+    checkpoint: str | None = None
+    sha256: str | None = None
+
+
+class EvalSpec(_Frozen, frozen=True):
+    """What ``mode=policy_eval`` plays."""
+
+    episodes: PositiveInt = 10
+    batch_size: PositiveInt = 10
+    """Episodes that are played side by side."""
+    repeat: PositiveInt = 1
+    """How often all of it is played, with other seeds."""
+    gamma: Fraction = 0.99
+    """Discount factor of the discounted return, which is reported beside the plain one."""
+    deterministic: bool = True
+    """False: actions are drawn from the policy, as in training."""
+    max_episode_steps: PositiveInt | None = None
+    """An episode is cut after this many steps; null: only by the environment itself."""
+    video: bool = False
+    """Record the first episode of each repetition as mp4."""
 
 
 class TrackingSpec(_Frozen, frozen=True):
-    """Where the library's own logging goes."""
+    """Where the library's own logging goes. The key of W&B stays in the environment: ``WANDB_API_KEY``."""
 
     tensorboard: bool = True
+    wandb: bool = False
+    wandb_project: str = "mosaic-pipe"
+    wandb_entity: str | None = None
+    capture_video: bool = False
+    """Videos of training episodes, as the library makes them."""
 
 
 class FastlaneSpec(_Frozen, frozen=True):
@@ -163,6 +216,8 @@ class RunSpec(_Frozen, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)]
     total_timesteps: PositiveInt
     mode: Mode = "train"
+    resume: ResumeSpec = ResumeSpec()
+    checkpoint: CheckpointSpec = CheckpointSpec()
     curriculum: CurriculumSpec = CurriculumSpec()
     eval: EvalSpec = EvalSpec()
     tracking: TrackingSpec = TrackingSpec()
@@ -174,4 +229,5 @@ class RunSpec(_Frozen, frozen=True, kw_only=True):
     def title(self) -> str:
         """What runs, in a few words."""
         what = Path(self.worker.script).name if self.worker.script else self.algo.name
-        return f"{self.worker.name} {what} on {self.env.id}, seed {self.seed}"
+        mode = "" if self.mode == "train" else f"{self.mode}: "
+        return f"{mode}{self.worker.name} {what} on {self.env.id}, seed {self.seed}"

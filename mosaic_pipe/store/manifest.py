@@ -41,9 +41,11 @@ class Attempt(Struct):
 
 
 class Tracking(Struct):
-    """Where the library's own logging went, below the run directory."""
+    """Where the library's own logging went: below the run directory, and on the web."""
 
     tensorboard: str | None = None
+    wandb: str | None = None
+    wandb_url: str | None = None
 
 
 class Provenance(Struct):

@@ -92,7 +92,11 @@ def record_fold(manifest: Manifest, fold: Fold, skipped: Skipped) -> None:
     """Bring what ``manifest`` says of events up to date."""
     manifest.summary = fold.summary()
     manifest.stages, manifest.checkpoints, manifest.artifacts = fold.stages, fold.checkpoints, fold.artifacts
-    manifest.tracking.tensorboard = next((a.path for a in fold.artifacts if a.kind == "tensorboard"), None)
+    for artifact in fold.artifacts:
+        if artifact.kind == "tensorboard":
+            manifest.tracking.tensorboard = artifact.path
+        elif artifact.kind == "wandb":
+            manifest.tracking.wandb, manifest.tracking.wandb_url = artifact.path, artifact.url
     manifest.telemetry = fold.telemetry(skipped)
 
 

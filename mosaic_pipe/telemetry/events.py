@@ -95,10 +95,14 @@ class Checkpoint(Struct):
     sha256: str
 
 
-class CheckpointSaved(Envelope, tag=Names.CHECKPOINT_SAVED):
-    """A checkpoint was written, whole."""
+class _Saved(Checkpoint):
+    replaced: list[str] = []
 
-    payload: Checkpoint
+
+class CheckpointSaved(Envelope, tag=Names.CHECKPOINT_SAVED):
+    """A checkpoint was written, whole; ``replaced``: paths of older ones that were deleted for it."""
+
+    payload: _Saved
 
 
 class _Loaded(Struct):
@@ -119,10 +123,11 @@ class EvalCompleted(Envelope, tag=Names.EVAL_COMPLETED):
 
 
 class Artifact(Struct):
-    """A file or directory of interest; path below the run directory."""
+    """A file or directory of interest; path below the run directory, and where it is on the web."""
 
     kind: str
     path: str
+    url: str | None = None
 
 
 class ArtifactMade(Envelope, tag=Names.ARTIFACT):

@@ -131,7 +131,9 @@ class Fold:
         self.stages.append(Stage(payload.index, payload.env_id, payload.env_steps, payload.reason, payload.name))
 
     def _on_checkpoint(self, event: ev.CheckpointSaved) -> None:
-        self.checkpoints.append(event.payload)
+        saved = event.payload
+        self.checkpoints = [kept for kept in self.checkpoints if kept.path not in (saved.path, *saved.replaced)]
+        self.checkpoints.append(ev.Checkpoint(saved.path, saved.env_steps, saved.size, saved.sha256))
 
     def _on_eval(self, event: ev.EvalCompleted) -> None:
         self._summary.eval = event.payload

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
 from mosaic_pipe.base.errors import UserError
-from mosaic_pipe.spec.schema import ActionSpace, Mode, Name, ObservationSpace
+from mosaic_pipe.spec.schema import ActionSpace, Mode, Name, ObservationSpace, RunSpec, Source
+
+Feature = Literal["curriculum", "video", "wandb"]
 
 FILE_NAME = "capabilities.json"
 
@@ -21,6 +23,20 @@ class Algorithm(Struct, frozen=True, forbid_unknown_fields=True):
     observation_spaces: tuple[ObservationSpace, ...]
     hyperparameters: dict[str, str] = {}
     """Canonical hyperparameters that it takes, and what the library calls each."""
+    env_families: tuple[str, ...] | None = None
+    """Families that it is made for; null: all of the worker's."""
+    sources: tuple[Source, ...] = ("pypi", "path", "git")
+    """Sources of the library that have it."""
+    extras: tuple[str, ...] = ()
+    """Extras of the worker's package that it needs."""
+    modes: tuple[Mode, ...] | None = None
+    """null: all of the worker's."""
+    curriculum: bool = False
+    """Whether its environment may change while it trains."""
+    verified: str | None = None
+    """The environment that it was last seen to train on."""
+    unavailable: str | None = None
+    """Why it cannot run at all."""
 
 
 class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -40,13 +56,30 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     observation_spaces: tuple[ObservationSpace, ...]
     max_agents: Annotated[int, Meta(ge=1)]
     modes: tuple[Mode, ...]
-    supports_curriculum: bool = False
+    sources: tuple[Source, ...] = ("pypi",)
+    """Where the library may come from: the released package, a user's checkout, a commit."""
+    family_extras: dict[str, tuple[str, ...]] = {}
+    """Extras of the worker's package that a family of environments needs."""
+    feature_extras: dict[Feature, tuple[str, ...]] = {}
+    """Extras that a feature of a spec needs."""
     takes_script: bool = False
     """It runs a script of the user, named by ``worker.script``."""
     supports_checkpointing: bool
     requires_gpu: bool
     estimated_memory_mb: int
     algorithms: dict[str, Algorithm]
+
+
+def needed_extras(spec: RunSpec, worker: Capabilities) -> tuple[str, ...]:
+    """The extras of the worker's package that ``spec`` needs, sorted."""
+    features: dict[Feature, bool] = {
+        "curriculum": bool(spec.curriculum.stages),
+        "video": spec.tracking.capture_video or (spec.mode == "policy_eval" and spec.eval.video),
+        "wandb": spec.tracking.wandb,
+    }
+    wanted = [worker.algorithms[spec.algo.name].extras, worker.family_extras.get(spec.env.family, ())]
+    wanted += [worker.feature_extras.get(feature, ()) for feature, asked in features.items() if asked]
+    return tuple(sorted({extra for extras in wanted for extra in extras}))
 
 
 class Description(Struct, frozen=True):

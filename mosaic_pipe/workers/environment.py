@@ -7,7 +7,6 @@ complete needs no network, no lock and no subprocess.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import re
@@ -15,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -26,6 +25,7 @@ from mosaic_pipe.base.errors import UserError, WorkerEnvironmentError
 from mosaic_pipe.base.processes import foreign_environment
 from mosaic_pipe.workers import uv
 from mosaic_pipe.workers.capabilities import Description
+from mosaic_pipe.workers.recipe import Recipe, environments_dir
 from mosaic_pipe.workers.registry import Worker, kit_dir
 
 MARKER = "complete.json"
@@ -36,6 +36,8 @@ class Marker(msgspec.Struct, frozen=True):
     """Content of the marker file: the environment is complete, and this is what it is."""
 
     key: str
+    extras: tuple[str, ...]
+    library: str | None
     torch_backend: str | None
     description: Description
 
@@ -54,59 +56,54 @@ class Environment:
     """Environment variables that its worker processes need."""
 
 
-def environments_dir() -> Path:
-    """Where virtualenvs are kept: ``$MOSAIC_HOME/envs``, by default below ``~/.local/share/mosaic-pipe``."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(os.environ.get("MOSAIC_HOME") or Path(data) / "mosaic-pipe") / "envs"
+def find_environment(recipe: Recipe) -> Environment | None:
+    """The complete virtualenv of ``recipe`` as it is now; None where there is none."""
+    return _read_environment(recipe.path)
 
 
-def environment_dir(worker: Worker) -> Path:
-    """Where the virtualenv of ``worker`` is, or will be."""
-    return environments_dir() / f"{worker.name}-{_key(worker)}"
-
-
-def find_environment(worker: Worker) -> Environment | None:
-    """The complete virtualenv of ``worker`` as it is now; None where there is none."""
-    path = environment_dir(worker)
-    try:
-        marker = msgspec.json.decode((path / MARKER).read_bytes(), type=Marker)
-        packages = (path / PACKAGES).read_text(encoding="utf-8")
-    except (OSError, msgspec.DecodeError):
-        return None
-    return Environment(marker.key, path / "bin" / "python", marker.description, packages)
-
-
-def ensure_environment(worker: Worker, say: Callable[[str], None], torch_backend: str | None = None) -> Environment:
-    """The virtualenv of ``worker``, made now if need be.
+def ensure_environment(recipe: Recipe, say: Callable[[str], None], torch_backend: str | None = None) -> Environment:
+    """The virtualenv of ``recipe``, made now if need be.
 
     Args:
-        worker: whose virtualenv.
+        recipe: what it is made from.
         say: told what takes time.
         torch_backend: uv's ``--torch-backend`` for a new one; None: pip's configuration decides, else ``auto``.
 
     Raises:
         WorkerEnvironmentError: it could not be made; nothing half-made is left.
     """
-    found = find_environment(worker)
+    found = find_environment(recipe)
     if found:
         return found
     from filelock import FileLock, Timeout
 
-    path = environment_dir(worker)
+    path = recipe.path
     lock = FileLock(f"{path}.lock")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             lock.acquire(timeout=0)
         except Timeout:
-            say(f"another process is installing the environment of {worker.name}; waiting for it")
+            say(f"another process is installing the environment of {recipe}; waiting for it")
             lock.acquire()
-        found = find_environment(worker)  # made while we waited
-        return found or _make(worker, path, say, torch_backend)
+        found = find_environment(recipe)  # made while we waited
+        return found or _make(recipe, path, say, torch_backend)
     except OSError as error:
         raise WorkerEnvironmentError(f"cannot be written: {error.strerror or error}", where=str(path)) from error
     finally:
         lock.release()
+
+
+def with_checkout(environment: Environment, worker: Worker, checkout: Path) -> Environment:
+    """``environment``, with the library of the user's checkout in front of the released one.
+
+    Raises:
+        WorkerEnvironmentError: the worker finds no library in it.
+    """
+    path = [str(checkout), *filter(None, [environment.variables.get("PYTHONPATH")])]
+    variables = {**environment.variables, "PYTHONPATH": os.pathsep.join(path)}
+    description = _describe(worker, environment.python, variables)
+    return replace(environment, description=description, variables=variables)
 
 
 def user_environment(worker: Worker, python: str) -> Environment:
@@ -149,35 +146,51 @@ def installed(name: str) -> list[Path]:
     return [path for path in sorted(environments_dir().glob("*")) if hashed.fullmatch(path.name) and path.is_dir()]
 
 
-def check_environment(worker: Worker, environment: Environment) -> None:
-    """Ask the worker in ``environment`` to describe itself.
+def check_environment(worker: Worker, path: Path) -> str:
+    """Ask the worker in the virtualenv at ``path`` to describe itself; returns what the virtualenv is.
 
     Raises:
-        WorkerEnvironmentError: it cannot.
+        WorkerEnvironmentError: it cannot, or the virtualenv is not complete.
     """
-    _describe(worker, environment.python, environment.variables)
+    found = _read_environment(path)
+    if found is None:
+        raise WorkerEnvironmentError("an interrupted install", where=str(path))
+    _describe(worker, found.python, found.variables)
+    return f"{len(found.packages.splitlines())} packages"
 
 
-def _make(worker: Worker, path: Path, say: Callable[[str], None], torch_backend: str | None) -> Environment:
-    say(f"installing the environment of {worker.name} (once): {path}")
+def _read_environment(path: Path) -> Environment | None:
+    try:
+        marker = msgspec.json.decode((path / MARKER).read_bytes(), type=Marker)
+        packages = (path / PACKAGES).read_text(encoding="utf-8")
+    except (OSError, msgspec.DecodeError):
+        return None
+    return Environment(marker.key, path / "bin" / "python", marker.description, packages)
+
+
+def _make(recipe: Recipe, path: Path, say: Callable[[str], None], torch_backend: str | None) -> Environment:
+    worker = recipe.worker
+    say(f"installing the environment of {recipe} (once): {path}")
     shutil.rmtree(path, ignore_errors=True)  # what an interrupted install left
     try:
         uv.make_virtualenv(path, _python_request(worker))
         backend = uv.install(
             path,
-            [str(kit_dir()), worker.requirement],
-            constraints=worker.constraints,
+            [str(kit_dir()), worker.requirement_with(recipe.extras)],
+            constraints=worker.constraints(recipe.extras),
             directory=worker.project_dir or path,
             torch_backend=torch_backend,
         )
+        if recipe.library:
+            uv.install_alone(path, recipe.library)
         description = _describe(worker, path / "bin" / "python", {})
         (path / PACKAGES).write_text(uv.freeze(path / "bin" / "python"), encoding="utf-8")
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
-    marker = Marker(_key(worker), backend, description)
+    marker = Marker(recipe.key, recipe.extras, recipe.library, backend, description)
     write_atomically(path / MARKER, lambda file: file.write(msgspec.json.encode(marker)))
-    made = find_environment(worker)
+    made = find_environment(recipe)
     assert made is not None
     return made
 
@@ -188,24 +201,6 @@ def _python_request(worker: Worker) -> str:
 
     suits = SpecifierSet(worker.requires_python).contains(platform.python_version(), prereleases=True)
     return sys.executable if suits else worker.requires_python
-
-
-def _key(worker: Worker) -> str:
-    """16 hex digits of the sha256 of everything that the virtualenv is made from."""
-    digest = hashlib.sha256(f"1 {worker.requirement} {platform.python_version()} {platform.machine()}".encode())
-    for root in (kit_dir(), worker.project_dir, worker.package_dir):
-        for file in _sources(root) if root else ():
-            digest.update(f"\0{file.name}\0".encode() + file.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def _sources(root: Path) -> Iterator[Path]:
-    """The files below ``root`` that end up in a virtualenv, or decide what does."""
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(name for name in folders if name not in ("tests", "__pycache__") and name[0] != ".")
-        for name in sorted(names):
-            if name.endswith((".py", ".json", ".toml", ".yaml", "constraints.txt")):
-                yield Path(folder) / name
 
 
 def _describe(worker: Worker, python: Path, variables: dict[str, str]) -> Description:

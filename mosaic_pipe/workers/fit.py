@@ -27,11 +27,8 @@ def check_capabilities(spec: RunSpec, worker: Capabilities) -> None:
     if "*" not in worker.env_families:
         _one_of("env.family", spec.env.family, worker.env_families, name)
     _one_of("mode", spec.mode, worker.modes, name)
+    _one_of("worker.source", spec.worker.source, worker.sources, name)
     _check_algorithm(spec, worker.algorithms[spec.algo.name])
-    if spec.curriculum.stages and not worker.supports_curriculum:
-        raise SpecError(f"{name} has no curricula", where="curriculum.stages", hint="choose curriculum=none")
-    if spec.eval.episodes and "policy_eval" not in worker.modes:
-        raise SpecError(f"{name} has no evaluation", where="eval.episodes", hint="choose eval=none")
     if worker.requires_gpu and not spec.resources.gpus:
         raise SpecError(f"{name} needs a GPU", where="resources.gpus", hint="set resources.gpus=1")
 
@@ -42,6 +39,9 @@ def check_native(spec: RunSpec, description: Description) -> None:
     Raises:
         SpecError: a parameter that the library lacks, of another type, or that the spec sets itself.
     """
+    if spec.worker.source != "pypi" and spec.algo.name not in description.native_parameters:
+        found = did_you_mean(spec.algo.name, description.native_parameters)
+        raise SpecError(f"worker.source={spec.worker.source} has no {spec.algo.name}", where="algo.name", hint=found)
     known = description.native_parameters.get(spec.algo.name, {})
     for name, value in spec.algo.native.items():
         where = f"algo.native.{name}"
@@ -63,6 +63,18 @@ def _nearest_native(name: str, known: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:
     who = f"{spec.worker.name}'s {spec.algo.name}"
+    if algorithm.unavailable and not spec.worker.python:
+        hint = "an interpreter of yours that has it can run it: worker.python=PATH"
+        raise SpecError(f"{who} cannot run: {algorithm.unavailable}", where="algo.name", hint=hint)
+    if spec.worker.source not in algorithm.sources:
+        hint = f"choose worker.source={' or '.join(algorithm.sources)}"
+        raise SpecError(f"worker.source={spec.worker.source} has no {spec.algo.name}", where="algo.name", hint=hint)
+    if algorithm.env_families is not None:
+        _one_of("env.family", spec.env.family, algorithm.env_families, who)
+    if algorithm.modes is not None:
+        _one_of("mode", spec.mode, algorithm.modes, who)
+    if spec.curriculum.stages and not algorithm.curriculum:
+        raise SpecError(f"{who} takes no curriculum", where="curriculum.stages", hint="choose curriculum=none")
     _one_of("env.action_space", spec.env.action_space, algorithm.action_spaces, who)
     _one_of("env.observation_space", spec.env.observation_space, algorithm.observation_spaces, who)
     for parameter in spec.algo.hyperparameters():

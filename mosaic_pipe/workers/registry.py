@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import Distribution, EntryPoint, entry_points
 from pathlib import Path
@@ -31,6 +31,13 @@ class Worker:
     requires_python: str
     capabilities: Capabilities
 
+    def requirement_with(self, extras: Sequence[str]) -> str:
+        """``requirement`` with ``extras`` of the package."""
+        if not extras:
+            return self.requirement
+        name, equals, version = self.requirement.partition("==")
+        return f"{name}[{','.join(extras)}]{equals}{version}"
+
     @property
     def module(self) -> str:
         """What ``python -m`` runs."""
@@ -42,12 +49,11 @@ class Worker:
         folder = Path(self.requirement)
         return folder if folder.is_absolute() else None
 
-    @property
-    def constraints(self) -> Path | None:
-        """The file that pins what is installed beside it, if the worker has one."""
-        places = [self.package_dir / "constraints.txt"]
-        if self.project_dir:
-            places.insert(0, self.project_dir / "constraints.txt")
+    def constraints(self, extras: Sequence[str] = ()) -> Path | None:
+        """The file that pins what is installed beside it: ``constraints-<extra>.txt`` for an extra that has its own."""
+        names = [*(f"constraints-{extra}.txt" for extra in extras), "constraints.txt"]
+        folders = [*filter(None, [self.project_dir]), self.package_dir]
+        places = (folder / name for name in names for folder in folders)
         return next((place for place in places if place.is_file()), None)
 
 

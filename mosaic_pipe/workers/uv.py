@@ -54,6 +54,16 @@ def install(
     return backend
 
 
+def install_alone(path: Path, requirement: str) -> None:
+    """Install ``requirement`` into the virtualenv at ``path`` in place of another version, without its dependencies.
+
+    Raises:
+        WorkerEnvironmentError: uv failed; it has told the user why.
+    """
+    command = ["pip", "install", "--python", str(path / "bin" / "python"), "--no-deps", "--compile-bytecode"]
+    _run([*command, requirement], uv_environment(pip_settings()), path)
+
+
 def torch_backend_for(settings: dict[str, str], asked: str | None) -> str | None:
     """The user's word first; then pip's configuration (None: say nothing to uv); then what suits the machine."""
     if asked or os.environ.get("UV_TORCH_BACKEND"):

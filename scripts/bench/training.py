@@ -3,7 +3,9 @@
 Pairs alternate, both with one thread and on the same core; both numbers are the script's own last ``SPS``. The goal
 is a ratio of at least 0.98. Differences under a few percent need many pairs: machines drift.
 
-    .venv/bin/python scripts/bench/training.py [PAIRS [STEPS [ALGO]]]
+    .venv/bin/python scripts/bench/training.py [PAIRS [STEPS [ALGO [ENV [FLAG=VALUE …]]]]]
+    .venv/bin/python scripts/bench/training.py 5 3000 sac_continuous_action pendulum learning-starts=1000
+    .venv/bin/python scripts/bench/training.py 5 4096 ppo_atari atari_breakout
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 COMMAND = str(Path(sys.executable).with_name("mosaic-pipe"))
@@ -24,32 +27,69 @@ def last_sps(text: str) -> int:
     return int(re.findall(r"^SPS: (\d+)$", text, re.MULTILINE)[-1])
 
 
-def through_mosaic_pipe(algo: str, steps: int, folder: str) -> int:
-    overrides = ["worker=cleanrl", f"algo={algo}", "env=cartpole", "seed=1", f"total_timesteps={steps}"]
-    subprocess.run([COMMAND, *overrides, f"output_dir={folder}/ours"], check=True, capture_output=True)
+@dataclass(frozen=True)
+class Job:
+    """One training job; ``flags``: the script's own, the same for both."""
+
+    algo: str
+    env: str
+    steps: int
+    flags: tuple[str, ...]
+
+    def overrides(self) -> list[str]:
+        """What mosaic-pipe is told."""
+        names = (flag.replace("-", "_") for flag in self.flags)
+        return [
+            f"algo={self.algo}",
+            f"env={self.env}",
+            "seed=1",
+            f"total_timesteps={self.steps}",
+            *map("algo.{}".format, names),
+        ]
+
+
+def ask(job: Job) -> tuple[str, list[str]]:
+    """The interpreter and the script's command line, as mosaic-pipe has them."""
+    from mosaic_pipe.workers.environment import ensure_environment
+    from mosaic_pipe.workers.recipe import Recipe
+    from mosaic_pipe.workers.registry import find_worker
+
+    command = [COMMAND, "worker=cleanrl", *job.overrides(), "--dry-run"]
+    answer = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    capabilities = find_worker("cleanrl").capabilities
+    extras = capabilities.family_extras.get(answer["spec"]["env"]["family"], ())
+    recipe = Recipe(find_worker("cleanrl"), tuple(sorted({*extras, *capabilities.algorithms[job.algo].extras})))
+    return str(ensure_environment(recipe, print).python), [answer["worker"]["script"], *answer["worker"]["arguments"]]
+
+
+def through_mosaic_pipe(job: Job, folder: str) -> int:
+    overrides = ["worker=cleanrl", *job.overrides(), f"output_dir={folder}/ours"]
+    subprocess.run([COMMAND, *overrides], check=True, capture_output=True)
     newest = max(Path(folder, "ours", "runs").iterdir())
     return last_sps((newest / "attempts" / "1" / "worker.log").read_text())
 
 
-def by_hand(algo: str, steps: int, folder: str, python: str) -> int:
-    command = [python, "-m", f"cleanrl.{algo}", "--seed", "1", "--total-timesteps", str(steps), "--cuda", "False"]
-    variables = {**os.environ, "OMP_NUM_THREADS": "1"}
+def by_hand(python: str, words: list[str], folder: str) -> int:
+    """The script itself; where it needs an environment registered, that is all that is added."""
+    start = "import sys, runpy\ntry: import ale_py\nexcept ImportError: pass\n"
+    start += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    variables = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    command = [python, "-c", start, *words]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder, env=variables)
     return last_sps(done.stdout)
 
 
 def main() -> None:
-    pairs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    steps = int(sys.argv[2]) if len(sys.argv) > 2 else 50_000
-    algo = sys.argv[3] if len(sys.argv) > 3 else "ppo"
+    given = dict(enumerate(sys.argv))
+    pairs, steps = int(given.get(1, 5)), int(given.get(2, 50_000))
+    job = Job(given.get(3, "ppo"), given.get(4, "cartpole"), steps, tuple(sys.argv[5:]))
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    installed = subprocess.run([COMMAND, "workers", "install", "cleanrl", "--json"], check=True, capture_output=True)
-    python = json.loads(installed.stdout)["python"]
+    python, words = ask(job)
     ratios = []
     print(f"load before: {os.getloadavg()[0]:.2f}")
     with tempfile.TemporaryDirectory() as folder:
         for pair in range(pairs):
-            turns = [lambda: through_mosaic_pipe(algo, steps, folder), lambda: by_hand(algo, steps, folder, python)]
+            turns = [lambda: through_mosaic_pipe(job, folder), lambda: by_hand(python, words, folder)]
             if pair % 2:
                 hand, ours = turns[1](), turns[0]()
             else:

@@ -98,7 +98,7 @@ def test_what_a_script_says_is_in_the_manifest(machine: Machine, script: Write) 
     (metrics,) = machine.events(kind="metrics")
     assert (metrics["payload"]["losses/policy"], metrics["payload"]["lr"]) == (0.25, 0.001)
     assert metrics["payload"]["bound"] == "Infinity"
-    assert manifest["artifacts"][0] == {"kind": "script", "path": "script.sh"}
+    assert manifest["artifacts"][0] == {"kind": "script", "path": "script.sh", "url": None}
     assert (run_dir / "script.sh").read_text() == (machine.folder / "train.sh").read_text()
     assert log(machine).splitlines() == [
         f"seed 7, 6000 steps of unnamed in {run_dir} = {run_dir}".encode(),

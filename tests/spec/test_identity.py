@@ -22,7 +22,7 @@ BASE: dict[str, Any] = {
     "seed": 1,
     "total_timesteps": 1000,
 }
-GOLDEN = "v1-f93c0b9ae3ddaf8177493d89ac7c8c53650256854d7e345fd33b1ed4224cb09e"
+GOLDEN = "v2-521f5ea33c508a8db64b3a9f9b61087cc6f8e0ff28b92a1736aa7c5fcfbde02b"
 
 
 def hash_of(**changes: Any) -> str:
@@ -44,6 +44,10 @@ def test_golden_hash() -> None:
         {"run_id": "01BX5ZZKBKACTAV9WEVGEMMVRZ"},
         {"worker": {"name": "cleanrl", "python": "/usr/bin/python3"}},
         {"worker": {"name": "cleanrl", "script": None}},
+        {"worker": {"name": "cleanrl", "path": "/home/me/cleanrl", "repository": "https://example.org/cleanrl"}},
+        {"checkpoint": {"interval": 10, "keep": 1}},
+        {"resume": {"run": "01BX5ZZKBKACTAV9WEVGEMMVRZ", "checkpoint": "/home/me/step-1.pt"}},
+        {"eval": {"episodes": 1}},
         {"tracking": {"tensorboard": False}},
         {"resources": {"cpus": 8, "time_limit": 60}},
         {"sweep": "night"},
@@ -64,11 +68,18 @@ def test_what_cannot_change_a_result_is_not_in_the_hash(changes: dict[str, Any])
         {"worker": {"name": "cleanrl", "script": "/home/me/train.sh"}},
         {"algo": {"name": "ppo", "native": {"x": 1}}},
         {"env": {**BASE["env"], "kwargs": {"gravity": 9.8, "names": ["π", "é"]}}},
-        {"eval": {"episodes": 1}},
+        {"worker": {"name": "cleanrl", "source": "git", "commit": "fe8d8a0"}},
+        {"resume": {"sha256": "00"}},
+        {"mode": "policy_eval"},
+        {"curriculum": {"stages": [{"env_id": "CartPole-v1"}]}},
     ],
 )
 def test_what_can_change_a_result_is_in_the_hash(changes: dict[str, Any]) -> None:
     assert hash_of(**changes) != GOLDEN
+
+
+def test_what_an_evaluation_plays_is_in_its_hash() -> None:
+    assert hash_of(mode="policy_eval", eval={"episodes": 1}) != hash_of(mode="policy_eval", eval={"episodes": 2})
 
 
 def test_numbers_are_their_value() -> None:

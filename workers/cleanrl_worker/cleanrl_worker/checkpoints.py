@@ -1,42 +1,169 @@
-"""Checkpoints of a running script: the networks, optimisers and learned tensors among its global names.
+"""Checkpoint files: written by this worker (format 2), or models that upstream's ``--save-model`` wrote.
 
-Format 1: a dict of plain containers and tensors, readable with ``torch.load(weights_only=True)``:
-``format``, ``algo``, ``env_id``, ``env_steps``, ``modules`` and ``optimizers`` (state dicts by name), ``tensors``.
+Format 2 is a dict of plain containers and tensors, read with ``torch.load(weights_only=True)``, which executes nothing:
+``format``, ``algo``, ``env_id``, ``env_steps``, ``position`` in the training loop (null: it has none), ``elapsed``
+seconds of training, ``modules`` and ``optimizers`` (state dicts by the script's names), ``values`` (its other state),
+``random`` (generators), ``vectors`` (training environments), ``curriculum``.
 """
 
+import pickle
+import pickletools
+import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from mosaic_worker.errors import UserError
 from mosaic_worker.files import write_atomically
+from mosaic_worker.spec import Spec
 
-FORMAT = 1
-_LEARNED_TENSORS = ("log_alpha",)  # SAC's entropy weight: a tensor of its own, in no module
+from cleanrl_worker import state
+
+FORMAT = 2
+_SPLIT = {"modules": "module", "optimizers": "optimizer"}
 
 
-def save(directory: Path, names: dict[str, Any], facts: dict[str, Any]) -> Path | None:
-    """Write the state found in ``names`` (a script's globals) to ``step-<env_steps>.pt`` in ``directory``.
+@dataclass(frozen=True)
+class UpstreamModel:
+    """Weights without anything else: what ``--save-model`` of an unmodified script leaves."""
 
-    None, and nothing is written, where the script was stopped before it had an optimiser.
+    weights: dict[str, Any]
+
+
+def save(directory: Path, facts: dict[str, Any], values: dict[str, Any]) -> Path:
+    """Write ``step-<env_steps>.pt`` into ``directory``, atomically.
 
     Args:
-        directory: an existing directory.
-        names: the script's global names.
-        facts: ``algo``, ``env_id``, ``env_steps``.
+        directory: an existing one.
+        facts: everything of format 2 but ``format`` and the script's state.
+        values: the script's state, as :func:`cleanrl_worker.state.capture` gives it.
     """
-    state = {
-        "format": FORMAT,
-        **facts,
-        "modules": _states(names, torch.nn.Module),
-        "optimizers": _states(names, torch.optim.Optimizer),
-        "tensors": {name: names[name].detach() for name in _LEARNED_TENSORS if name in names},
-    }
-    if not state["optimizers"]:
-        return None
+    parts: dict[str, dict[str, Any]] = {"modules": {}, "optimizers": {}, "values": {}}
+    for name, value in values.items():
+        kind = value.get("kind") if isinstance(value, dict) else None
+        part = next((part for part, of_kind in _SPLIT.items() if of_kind == kind), None)
+        parts[part or "values"][name] = value["state"] if part else value
     path = directory / f"step-{facts['env_steps']}.pt"
-    write_atomically(path, lambda file: torch.save(state, file))
+    write_atomically(path, lambda file: torch.save({"format": FORMAT, **facts, **parts}, file))
     return path
 
 
-def _states(names: dict[str, Any], kind: Any) -> dict[str, Any]:
-    return {name: value.state_dict() for name, value in names.items() if isinstance(value, kind)}
+def load(path: Path, algo: str) -> "dict[str, Any] | UpstreamModel":
+    """The checkpoint at ``path``; nothing in it is executed.
+
+    Raises:
+        UserError: not there, cut short, something else, of another algorithm, or a pickle with code in it.
+    """
+    found = _read(path)
+    if isinstance(found, dict) and "format" in found:
+        if found["format"] != FORMAT:
+            raise UserError(f"{path}: a checkpoint of format {found['format']}, this worker reads {FORMAT}")
+        if found["algo"] != algo:
+            raise UserError(f"{path}: a checkpoint of {found['algo']}, and this run is {algo}")
+        return found
+    weights = found.get("model_weights", found) if isinstance(found, dict) else found
+    if not isinstance(weights, dict) or not weights:
+        raise UserError(f"{path}: holds a {type(found).__name__}, no checkpoint")
+    return UpstreamModel(weights)
+
+
+def load_for(spec: Spec) -> "dict[str, Any] | UpstreamModel | None":
+    """The checkpoint that ``spec`` starts from; None: it starts from nothing."""
+    return load(Path(spec.resume.checkpoint), spec.algo.name) if spec.resume.checkpoint else None
+
+
+def describe(spec: Spec) -> dict[str, Any]:
+    """What is in the checkpoint that ``spec`` starts from.
+
+    Raises:
+        UserError: it is none, or another algorithm's.
+    """
+    loaded = load_for(spec)
+    path = spec.resume.checkpoint
+    if isinstance(loaded, UpstreamModel):
+        return {"path": path, "kind": "upstream model", "parameters": list(loaded.weights)}
+    assert loaded is not None
+    return {"path": path, **{name: loaded[name] for name in ("format", "algo", "env_id", "env_steps")}}
+
+
+def restore(names: dict[str, Any], values: dict[str, Any], path: Path) -> None:
+    """Put the script's state ``values``, from the checkpoint at ``path``, into its ``names``.
+
+    Raises:
+        UserError: it is of another network, buffer, number of environments, …
+    """
+    try:
+        state.restore(names, values)
+    except ValueError as error:
+        raise UserError(f"{path}: does not fit this run: {error}") from error
+
+
+def restore_weights(names: dict[str, Any], model: UpstreamModel, path: Path) -> None:
+    """Put upstream's weights into the networks of ``names`` that have these parameters.
+
+    Raises:
+        UserError: none has.
+    """
+    modules = [value for value in names.values() if isinstance(value, torch.nn.Module)]
+    fitting = [module for module in modules if module.state_dict().keys() == model.weights.keys()]
+    try:
+        for module in fitting:
+            module.load_state_dict(model.weights)
+        fitted = bool(fitting) or _restore_flax_weights(names, model.weights)
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: does not fit this run: {error}") from error
+    if not fitted:
+        raise UserError(f"{path}: a model of other networks than this script's: {', '.join(list(model.weights)[:3])} …")
+
+
+def _restore_flax_weights(names: dict[str, Any], weights: dict[str, Any]) -> bool:
+    if "q_state" not in names:
+        return False
+    from flax.serialization import from_state_dict
+
+    q_state = names["q_state"]
+    params = from_state_dict(q_state.params, weights)
+    names["q_state"] = q_state.replace(params=params, target_params=params)
+    return True
+
+
+def script_state(checkpoint: dict[str, Any]) -> dict[str, Any]:
+    """The script's state in ``checkpoint``, for :func:`cleanrl_worker.state.restore`."""
+    values = dict(checkpoint["values"])
+    for part, kind in _SPLIT.items():
+        values.update({name: {"kind": kind, "state": state} for name, state in checkpoint[part].items()})
+    return values
+
+
+def _read(path: Path) -> Any:
+    try:
+        with path.open("rb") as file:
+            return torch.load(file, weights_only=True, map_location="cpu")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, AttributeError) as error:
+        if re.search("unsupported (global|class)", str(error), re.IGNORECASE) or _is_pickle_with_code(path):
+            raise UserError(f"{path}: a pickle with code in it; refused, and nothing of it was executed") from error
+        return _read_flax(path, error)
+
+
+def _is_pickle_with_code(path: Path) -> bool:
+    """Whether the file is a bare pickle that calls something; it is disassembled, not executed."""
+    try:
+        with path.open("rb") as file:
+            return any(opcode.name in ("REDUCE", "INST", "OBJ", "NEWOBJ") for opcode, _, _ in pickletools.genops(file))
+    except (ValueError, IndexError, UnicodeDecodeError):
+        return False
+
+
+def _read_flax(path: Path, torch_error: Exception) -> Any:
+    """What upstream's JAX scripts write: msgpack of arrays."""
+    try:
+        from flax.serialization import msgpack_restore
+
+        found = msgpack_restore(path.read_bytes())
+    except Exception as error:  # the libraries' ways of saying "not mine" are many
+        first = str(torch_error).splitlines()[0] if str(torch_error) else type(torch_error).__name__
+        raise UserError(f"{path}: cut short, or no checkpoint: {first}") from error
+    return found

@@ -22,9 +22,13 @@ class CleanRLWorker:
 
     def runtime(self, config: CleanRLConfig, session: Session) -> WorkerRuntime:
         """The script, ready to run; torch and Gymnasium are imported here."""
-        from cleanrl_worker.runtime import CleanRLRuntime
+        if config.spec.mode in ("policy_eval", "interactive"):
+            from cleanrl_worker.playing import Playing
 
-        return CleanRLRuntime(config, session)
+            return Playing(config, session)
+        from cleanrl_worker.training import Training
+
+        return Training(config, session)
 
     def native_parameters(self) -> dict[str, dict[str, Any]]:
         """Each script's own command line."""

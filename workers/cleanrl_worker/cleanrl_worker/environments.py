@@ -1,80 +1,118 @@
-"""Environments as the scripts get them: counted, and shaped for a flat network."""
+"""Environments as the scripts get them: watched, shaped, and by stages where there is a curriculum."""
 
 import importlib
-from typing import Any
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
 from mosaic_worker.session import Session
+from mosaic_worker.spec import Spec
 
-from cleanrl_worker import gym_api
+from cleanrl_worker import batched, gym_api, journal, repairs
+from cleanrl_worker.agents import agent_class
+from cleanrl_worker.monitor import Counter, Monitor
 
-
-class Monitor(gymnasium.Wrapper):
-    """Reports each step and each finished episode; innermost, so that returns are raw and undiscounted."""
-
-    def __init__(self, env: gymnasium.Env, session: Session) -> None:
-        super().__init__(env)
-        self._session = session
-        self._return, self._length = 0.0, 0
-
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        """Start a new episode."""
-        self._return, self._length = 0.0, 0
-        return self.env.reset(**kwargs)
-
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take a step and report it."""
-        result = self.env.step(action)
-        _, reward, terminated, truncated, _ = result
-        self._return += reward
-        self._length += 1
-        self._session.tick()
-        if terminated or truncated:
-            self._session.episode(float(self._return), self._length)
-        return result
+if TYPE_CHECKING:
+    from cleanrl_worker.curriculum import Curriculum
 
 
 class FlatImage(gymnasium.ObservationWrapper):
-    """MiniGrid's dictionary of image, direction and mission as its image alone: a flat vector of float32."""
+    """MiniGrid's image as a flat vector of float32."""
 
     def __init__(self, env: gymnasium.Env) -> None:
         super().__init__(env)
-        image = env.observation_space["image"]
-        low, high = (np.asarray(bound, dtype=np.float32).ravel() for bound in (image.low, image.high))
+        low, high = (
+            np.asarray(b, dtype=np.float32).ravel() for b in (env.observation_space.low, env.observation_space.high)
+        )
         self.observation_space = gymnasium.spaces.Box(low, high, dtype=np.float32)
 
-    def observation(self, observation: dict[str, Any]) -> np.ndarray:
+    def observation(self, observation: np.ndarray) -> np.ndarray:
         """The image, shape ``(height * width * 3,)``."""
-        flat: np.ndarray = observation["image"].astype(np.float32).ravel()
+        flat: np.ndarray = observation.astype(np.float32).ravel()
         return flat
 
 
-_REGISTERED_BY = {"minigrid": "minigrid"}
+class ImageOnly(gymnasium.ObservationWrapper):
+    """MiniGrid's dictionary of image, direction and mission as its image alone."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.observation_space = env.observation_space["image"]
+
+    def observation(self, observation: dict[str, Any]) -> Any:
+        """The image, shape ``(height, width, 3)``."""
+        return observation["image"]
+
+
+_REGISTERED_BY = {"minigrid": "minigrid", "babyai": "minigrid", "atari": "ale_py"}
 """Packages that register a family's environments when they are imported."""
 
 
-def install(session: Session, family: str, kwargs: dict[str, Any]) -> None:
-    """Patch ``gymnasium.make``, and ``gym.make`` over it, to count and shape environments.
+@dataclass
+class Environments:
+    """What was made for a script, as it is made."""
 
-    Args:
-        session: told of every step and episode.
-        family: family of the environments that will be made.
-        kwargs: keyword arguments of the environment's constructor, from the spec.
+    counter: Counter
+    agent: Callable[..., Any] | None = None
+    """Stands in for the script's ``Agent``; None: its own."""
+    curriculum: "Curriculum | None" = None
+    vectors: list[Any] = field(default_factory=list)
+    """The vector environments that the script trains on."""
+
+
+def install(session: Session, spec: Spec) -> Environments:
+    """Patch ``make`` and the vector environments of Gymnasium, and put gym's API over them.
+
+    Raises:
+        UserError: the stages of the curriculum do not fit together, or the network does not fit.
     """
-    if family in _REGISTERED_BY:
-        importlib.import_module(_REGISTERED_BY[family])
+    made = Environments(Counter(session))
+    repairs.install()
+    batched.install(made.counter)
+    if spec.env.family in batched.REAL_GYM:
+        return made
+    if spec.env.family in _REGISTERED_BY:
+        importlib.import_module(_REGISTERED_BY[spec.env.family])
+    if (spec.tracking.capture_video or spec.eval.video) and "DISPLAY" not in os.environ:
+        os.environ.setdefault("MUJOCO_GL", "egl")  # where there is no screen, MuJoCo's default aborts the process
     original = gymnasium.make
 
+    def shaped(id: str, **given: Any) -> gymnasium.Env:
+        # rgb_array is what videos need, and costs nothing until something renders
+        env = original(id, **{"render_mode": "rgb_array", **spec.env.kwargs, **given})
+        if not _has_image(env):
+            return env
+        image = ImageOnly(env)
+        return image if made.agent else FlatImage(image)
+
+    if spec.algo.name == "ppo" and (network := getattr(spec.algo, "network", "auto")) != "library":
+        made.agent = _agent(network, original(spec.env.id, **spec.env.kwargs))
+    if spec.curriculum.stages:
+        from cleanrl_worker.curriculum import Curriculum, StagedEnv, check_spaces
+
+        curriculum = made.curriculum = Curriculum(spec.curriculum.stages, session)
+        check_spaces(curriculum, len(spec.curriculum.stages), shaped)
+
     def make(id: str, **given: Any) -> gymnasium.Env:
-        env = original(id, **{**kwargs, **given})
-        return Monitor(_flat(env), session)
+        if made.curriculum is None:
+            return Monitor(shaped(id, **given))
+        return Monitor(StagedEnv(made.curriculum, lambda env_id: shaped(env_id, **given)))
 
     gymnasium.make = make
+    gymnasium.vector.SyncVectorEnv = journal.journaled(gymnasium.vector.SyncVectorEnv, made.counter, made.vectors)
     gym_api.install(make)
+    return made
 
 
-def _flat(env: gymnasium.Env) -> gymnasium.Env:
-    """``env``, with MiniGrid's dictionary of observations made flat; any other as it is."""
+def _agent(network: str, env: gymnasium.Env) -> Callable[..., Any] | None:
+    space = env.observation_space["image"] if _has_image(env) else env.observation_space
+    env.close()
+    return agent_class(network, tuple(space.shape))
+
+
+def _has_image(env: gymnasium.Env) -> bool:
     space = env.observation_space
-    return FlatImage(env) if isinstance(space, gymnasium.spaces.Dict) and "image" in space.spaces else env
+    return isinstance(space, gymnasium.spaces.Dict) and "image" in space.spaces

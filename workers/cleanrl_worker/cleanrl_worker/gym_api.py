@@ -14,7 +14,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 
 class SeededAtReset(gymnasium.Wrapper):
@@ -65,10 +64,10 @@ def install(make: Callable[..., gymnasium.Env]) -> None:
     gym, vector, wrappers = types.ModuleType("gym"), types.ModuleType("gym.vector"), types.ModuleType("gym.wrappers")
 
     def old_make(id: str, **kwargs: Any) -> gymnasium.Env:
-        # gym 0.23 has no checker; rgb_array is what RecordVideo needs, and costs nothing until something renders
-        return SeededAtReset(make(id, **{"render_mode": "rgb_array", "disable_env_checker": True, **kwargs}))
+        return SeededAtReset(make(id, **{"disable_env_checker": True, **kwargs}))  # gym 0.23 has no checker
 
-    _fill(vector, SyncVectorEnv=_old(SyncVectorEnv), AsyncVectorEnv=_old(AsyncVectorEnv))
+    modern = gymnasium.vector
+    _fill(vector, SyncVectorEnv=_old(modern.SyncVectorEnv), AsyncVectorEnv=_old(modern.AsyncVectorEnv))
     _fill(wrappers, gymnasium.wrappers, RecordEpisodeStatistics=RecordEpisodeStatistics)
     _fill(gym, gymnasium, make=old_make, vector=vector, wrappers=wrappers)
     sys.modules.update({"gym": gym, "gym.vector": vector, "gym.wrappers": wrappers})

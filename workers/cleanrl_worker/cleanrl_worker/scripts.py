@@ -1,37 +1,69 @@
-"""CleanRL's scripts: where they are, and which parameters each one has, read from its source without running it."""
+"""CleanRL's scripts: where they are, and which parameters each one has, read from its source without running it.
+
+Scripts of the release 1.2.0 add arguments to an ArgumentParser; later ones declare a dataclass ``Args`` for tyro.
+"""
 
 import ast
 import importlib.util
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from mosaic_worker.errors import UserError
 
 Parameters = dict[str, dict[str, Any]]
-"""By flag without dashes: ``{"type": "int" | "float" | "str" | "bool", "default": …, "help": …}``."""
+"""By flag without dashes: ``{"type": "int" | "float" | "str" | "bool" | "list", "default": …, "help": …}``."""
 
 
-def script_path(algo: str) -> Path:
-    """The file of the script ``algo``.
+@dataclass(frozen=True)
+class Script:
+    """One script, and how its command line is written."""
+
+    path: Path
+    parameters: Parameters
+    tyro: bool
+
+    def arguments(self, flags: dict[str, Any]) -> Iterator[str]:
+        """``flags`` as words of its command line; values as JSON has them.
+
+        Raises:
+            UserError: a null that this command line cannot say.
+        """
+        for flag, value in flags.items():
+            if isinstance(value, list):
+                yield from (f"--{flag}", *map(str, value))
+            elif self.tyro and isinstance(value, bool):
+                yield f"--{flag}" if value else f"--no-{flag}"
+            elif value is not None or self.tyro:
+                yield f"--{flag}={value}"  # in one word, so that a negative number is not taken for a flag
+            elif self.parameters[flag]["default"] is not None:
+                raise UserError(f"{flag}: this script has no way to say null, its default is another value")
+
+
+def find_script(algo: str) -> Script:
+    """The script of the algorithm ``algo``.
 
     Raises:
         UserError: the installed CleanRL has no such script.
     """
     path = _folder() / (algo + ".py")
     if not path.is_file():
-        raise UserError(f"algo.name: the installed CleanRL has no script {algo!r}")
-    return path
+        raise UserError(f"algo.name: the CleanRL in {_folder()} has no script {algo!r}")
+    return read_script(path)
+
+
+def read_script(path: Path) -> Script:
+    """The script at ``path``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tyro = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Args"]
+    parameters = dict(_fields(tyro[0]) if tyro else _arguments(tree))
+    return Script(path, parameters, bool(tyro))
 
 
 def scripts() -> list[str]:
     """The names of all installed scripts."""
-    return sorted(path.stem for path in _folder().glob("*.py"))
-
-
-def parameters(path: Path) -> Parameters:
-    """The parameters that the script at ``path`` adds to its ArgumentParser."""
-    return dict(_arguments(ast.parse(path.read_text(encoding="utf-8"))))
+    return sorted(path.stem for path in _folder().glob("*.py") if path.stem != "__init__")
 
 
 def _folder() -> Path:
@@ -46,14 +78,23 @@ def _arguments(tree: ast.AST) -> Iterator[tuple[str, dict[str, Any]]]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "add_argument":
             given = {keyword.arg: keyword.value for keyword in node.keywords}
             flag = ast.literal_eval(node.args[0]).lstrip("-")
-            yield (
-                flag,
-                {
-                    "type": _type_name(given.get("type")),
-                    "default": _value(given.get("default")),
-                    "help": _value(given.get("help")),
-                },
-            )
+            several = _value(given.get("nargs")) in ("+", "*")
+            yield flag, _facts("list" if several else _type_name(given.get("type")), given, given.get("help"))
+
+
+def _fields(args: ast.ClassDef) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The fields of tyro's dataclass; the text below a field is its help."""
+    for field, below in zip(args.body, [*args.body[1:], None], strict=True):
+        if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+            continue
+        help_text = below.value if isinstance(below, ast.Expr) else None
+        type_name = ast.unparse(field.annotation).removeprefix("Optional[").rstrip("]")
+        type_name = "list" if type_name.lower().startswith(("list", "tuple")) else type_name
+        yield field.target.id.replace("_", "-"), _facts(type_name, {"default": field.value}, help_text)
+
+
+def _facts(type_name: str, given: dict[Any, Any], help_text: ast.expr | None) -> dict[str, Any]:
+    return {"type": type_name, "default": _value(given.get("default")), "help": _value(help_text)}
 
 
 def _type_name(node: Any) -> str:

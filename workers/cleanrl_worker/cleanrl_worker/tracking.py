@@ -1,22 +1,35 @@
-"""The scripts' SummaryWriter: every scalar becomes a metric; files go into the run's directory, or nowhere."""
+"""The scripts' SummaryWriter and W&B: every scalar becomes a metric; files go into the run's directory, or nowhere."""
 
+import netrc
+import os
+import sys
+from pathlib import Path
 from typing import Any
 
 import torch.utils.tensorboard
 from mosaic_worker.session import Session
+from mosaic_worker.spec import Spec
+
+from cleanrl_worker.config import trains
 
 _EPISODES = ("charts/episodic_return", "charts/episodic_length")
 """Scalars of finished episodes; the environment's monitor reports them, and all of them."""
 
 
-def install(session: Session, tensorboard: bool) -> None:
-    """Replace the SummaryWriter that scripts import; with ``tensorboard``, its files go to ``tensorboard/``."""
+def install(session: Session, spec: Spec) -> None:
+    """Replace the SummaryWriter that scripts import, and set W&B up for their own ``wandb.init``."""
+    tensorboard = spec.tracking.tensorboard and trains(spec)
+    wandb = spec.tracking.wandb and trains(spec)
+    native = {name.replace("-", "_"): value for name, value in spec.algo.native.items()}
+    saves_models = native.get("save_model") or spec.algo.name.startswith("qdagger")
     directory = session.run_dir / "tensorboard"
-    base: Any = torch.utils.tensorboard.SummaryWriter if tensorboard else _NoFiles
+    base: Any = torch.utils.tensorboard.SummaryWriter if tensorboard else _WandbOnly if wandb else _NoFiles
 
     class SummaryWriter(base):
         def __init__(self, log_dir: Any = None, **kwargs: Any) -> None:
             super().__init__(str(directory), **kwargs)
+            if saves_models and log_dir:
+                Path(log_dir).mkdir(parents=True, exist_ok=True)  # the scripts save models beside these files
             if tensorboard:
                 session.artifact("tensorboard", directory)
 
@@ -26,6 +39,47 @@ def install(session: Session, tensorboard: bool) -> None:
                 session.metric(tag, float(scalar_value), int(global_step or 0))
 
     torch.utils.tensorboard.SummaryWriter = SummaryWriter
+    if wandb:
+        _install_wandb(session, spec, sync_tensorboard=tensorboard)
+
+
+def close() -> None:
+    """End the W&B run, where there is one: what it has not sent yet is sent or written."""
+    wandb = sys.modules.get("wandb")
+    if wandb is not None and wandb.run is not None:
+        wandb.finish()
+
+
+def _install_wandb(session: Session, spec: Spec, *, sync_tensorboard: bool) -> None:
+    import wandb
+
+    if "WANDB_MODE" not in os.environ and not _has_key():
+        os.environ["WANDB_MODE"] = "offline"
+        session.warning("no key of W&B (WANDB_API_KEY, wandb login): it writes offline; send it with wandb sync DIR")
+    original = wandb.init
+
+    def init(**given: Any) -> Any:
+        ours = {
+            "dir": str(session.run_dir),
+            "id": spec.run_id,
+            "group": spec.sweep,
+            "sync_tensorboard": sync_tensorboard,
+        }
+        run = original(**{**given, **ours})
+        session.artifact("wandb", Path(run.dir).parent, url=run.url)
+        return run
+
+    wandb.init = init
+
+
+def _has_key() -> bool:
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai").split("://")[-1].split("/")[0]
+    try:
+        return netrc.netrc().authenticators(host) is not None
+    except (OSError, netrc.NetrcParseError):
+        return False
 
 
 class _NoFiles:
@@ -39,3 +93,13 @@ class _NoFiles:
 
     # Every other method that the scripts call does the same.
     add_text = flush = close = add_scalar
+
+
+class _WandbOnly(_NoFiles):
+    """A SummaryWriter whose scalars go to W&B alone."""
+
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, *_: Any, **__: Any) -> None:
+        """Log one scalar."""
+        import wandb
+
+        wandb.log({tag: float(scalar_value), "global_step": int(global_step or 0)})

@@ -13,6 +13,7 @@ from typing import Any, Callable, List, Optional
 from mosaic_worker.emitter import Emitter
 from mosaic_worker.errors import EventsLost, Stopped, UserError
 from mosaic_worker.heartbeat import Heartbeat
+from mosaic_worker.interactive import converse
 from mosaic_worker.interfaces import Worker, WorkerRuntime
 from mosaic_worker.protocol import ENV_ATTEMPT, Event, ExitCode, Failure
 from mosaic_worker.session import Session
@@ -32,7 +33,7 @@ def main(worker: Worker, argv: Optional[List[str]] = None) -> int:
     if arguments.config is None:
         return _refuse("--config FILE is needed (or --describe)")
     if arguments.interactive:
-        return _refuse("--interactive: this worker has no interactive mode")
+        return _interact(worker, arguments.config)
     if arguments.dry_run:
         return _answer(lambda: worker.config(load_spec(arguments.config)).describe())
     return _train(worker, arguments.config)
@@ -71,6 +72,22 @@ def _answer(produce: Callable[[], Any]) -> int:
     return ExitCode.COMPLETED
 
 
+def _interact(worker: Worker, config: Path) -> int:
+    """Commands on stdin, replies on stdout; events go nowhere."""
+    replies = take_over_stdout()
+    try:
+        spec = load_spec(config)
+        nowhere = Emitter(os.open(os.devnull, os.O_WRONLY), spec.run_id, 1)
+        session = Session(nowhere, config.resolve().parent)
+        runtime: Any = worker.runtime(worker.config(spec), session)
+        if not hasattr(runtime, "interact"):
+            return _refuse("this worker has no interactive mode")
+        runtime.interact(lambda interaction: converse(interaction, 0, replies))
+    except UserError as error:
+        return _refuse(str(error))
+    return ExitCode.COMPLETED
+
+
 def _refuse(message: str) -> int:
     sys.stderr.write(f"error: {message}\n")
     return ExitCode.USER_ERROR
@@ -83,7 +100,9 @@ def _train(worker: Worker, config: Path) -> int:
     except UserError as error:
         return _refuse(str(error))
     run_dir = config.resolve().parent
-    session = Session(Emitter(events, spec.run_id, int(os.environ.get(ENV_ATTEMPT, "1"))), run_dir)
+    emitter = Emitter(events, spec.run_id, int(os.environ.get(ENV_ATTEMPT, "1")))
+    policy = spec.checkpoint
+    session = Session(emitter, run_dir, checkpoint_interval=policy.interval, keep_checkpoints=policy.keep)
     session.listen()
     heartbeat = Heartbeat(session, spec.resources.heartbeat_interval)
     try:
@@ -107,7 +126,7 @@ def _attempt(worker: Worker, spec: Spec, session: Session) -> int:
         except Stopped:
             ending, code = Event.RUN_CANCELLED, ExitCode.STOPPED
         session.send_metrics()
-        _save_checkpoint(runtime, session)
+        session.checkpoints.save(runtime.save_checkpoint)
         session.emit(ending, session.summary())
         return code
     except (Exception, SystemExit) as error:
@@ -115,14 +134,6 @@ def _attempt(worker: Worker, spec: Spec, session: Session) -> int:
     finally:
         if runtime is not None:
             _close(runtime)
-
-
-def _save_checkpoint(runtime: WorkerRuntime, session: Session) -> None:
-    directory = session.run_dir / "checkpoints"
-    directory.mkdir(exist_ok=True)
-    path = runtime.save_checkpoint(directory)
-    if path is not None:
-        session.checkpoint_saved(path)
 
 
 def _failed(error: BaseException, session: Session) -> int:

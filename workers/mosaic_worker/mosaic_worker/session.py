@@ -6,8 +6,9 @@ import platform
 import signal
 import time
 from pathlib import Path
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence
 
+from mosaic_worker.checkpoints import Checkpoints, Write
 from mosaic_worker.emitter import Emitter, Payload
 from mosaic_worker.errors import EventsLost, Stopped
 from mosaic_worker.files import fingerprint
@@ -18,12 +19,21 @@ class Session:
     """Step counts, episodes, metrics and checkpoints of one attempt, written as events.
 
     A worker calls :meth:`tick` once for every environment step (it is cheap) and the other methods when there is
-    something to say. :class:`Stopped` is raised from ``tick`` after a SIGTERM: let it pass.
+    something to say. :class:`Stopped` is raised from ``tick`` after a SIGTERM: let it pass. A worker that can be left
+    at certain points only calls :meth:`safe_point` there.
     """
 
-    def __init__(self, emitter: Emitter, run_dir: Path) -> None:
+    def __init__(
+        self, emitter: Emitter, run_dir: Path, *, checkpoint_interval: Optional[int] = None, keep_checkpoints: int = 1
+    ) -> None:
         self.run_dir = run_dir
+        self.checkpoints = Checkpoints(self, checkpoint_interval, keep_checkpoints)
         self.env_steps = 0
+        self.wants_safe_point = True
+        """:meth:`safe_point` has something to do: it is the first, a stop was asked for, or a checkpoint is due."""
+        self._stops_at_safe_points = False
+        self._wake_at = float("inf")
+        self._steps_before = 0
         self._emitter = emitter
         self._beats = 0
         self._signs = 0
@@ -51,6 +61,11 @@ class Session:
         now = time.monotonic()
         return {"env_steps": self.env_steps, "wall_time": round(now - self._started, 6), "sps": self._sps(now)}
 
+    def continue_from(self, env_steps: int) -> None:
+        """Training goes on after ``env_steps`` steps of an earlier run; they do not count into ``sps``."""
+        self.env_steps = self._steps_before = env_steps
+        self.checkpoints.start_at(env_steps)
+
     def tick(self, steps: int = 1) -> None:
         """``steps`` environment steps of training were taken; the first call starts the clock of ``sps``.
 
@@ -59,8 +74,25 @@ class Session:
             EventsLost: a heartbeat could not be written.
         """
         self.env_steps += steps
-        if self._attention:
+        if self._attention or self.env_steps >= self._wake_at:
             self._attend()
+
+    def safe_point(self, write: Write) -> None:
+        """Training can be left here and taken up again; from the first one on it stops nowhere else.
+
+        A checkpoint that is due is saved by ``write``. Where safe points are many, ``wants_safe_point`` tells whether
+        this one matters.
+
+        Raises:
+            Stopped: the supervisor asked for it.
+        """
+        self._stops_at_safe_points = True
+        if self._stop_requested:
+            raise Stopped
+        if self.env_steps >= self.checkpoints.due_at:
+            self.checkpoints.save(write)
+        self._wake_at = self.checkpoints.due_at
+        self.wants_safe_point = False
 
     def episode(self, episode_return: float, episode_length: int) -> None:
         """A training episode ended: undiscounted raw return, length in steps of its environment."""
@@ -84,14 +116,28 @@ class Session:
         self._metrics = {}
         self.emit(Event.METRICS, payload)
 
-    def checkpoint_saved(self, path: Path) -> None:
-        """A checkpoint was written at ``path``, inside the run directory."""
-        place = {"path": str(path.relative_to(self.run_dir)), "env_steps": self.env_steps}
-        self.emit(Event.CHECKPOINT_SAVED, {**place, **fingerprint(path)})
+    def checkpoint_saved(self, path: Path, replaced: Sequence[Path] = ()) -> None:
+        """A checkpoint was written at ``path``, inside the run directory, and older ones were deleted for it."""
+        payload: Payload = {"path": self._inside(path), "env_steps": self.env_steps, **fingerprint(path)}
+        if replaced:
+            payload["replaced"] = [self._inside(old) for old in replaced]
+        self.emit(Event.CHECKPOINT_SAVED, payload)
 
-    def artifact(self, kind: str, path: Path) -> None:
-        """A file or directory of interest at ``path``, inside the run directory."""
-        self.emit(Event.ARTIFACT, {"kind": kind, "path": str(path.relative_to(self.run_dir))})
+    def checkpoint_loaded(self, path: Path, env_steps: int) -> None:
+        """Training goes on from, or a policy was read from, the checkpoint at ``path``."""
+        self.emit(Event.CHECKPOINT_LOADED, {"path": str(path), "env_steps": env_steps})
+
+    def stage_started(
+        self, index: int, env_id: str, *, reason: Optional[str] = None, name: Optional[str] = None
+    ) -> None:
+        """A stage of a curriculum, or a named phase, begins; ``reason``: the condition that ended the one before."""
+        payload: Payload = {"index": index, "env_id": env_id, "env_steps": self.env_steps, "reason": reason}
+        self.emit(Event.STAGE_STARTED, {**payload, "name": name} if name else payload)
+
+    def artifact(self, kind: str, path: Path, url: Optional[str] = None) -> None:
+        """A file or directory of interest at ``path``, inside the run directory, and on the web."""
+        payload = {"kind": kind, "path": self._inside(path)}
+        self.emit(Event.ARTIFACT, {**payload, "url": url} if url else payload)
 
     def warning(self, message: str) -> None:
         """Something that the user should know, and that does not end the run."""
@@ -118,6 +164,9 @@ class Session:
         """A number that changes whenever the training loop shows life."""
         return self.env_steps + self._emitter.seq + self._signs - self._beats
 
+    def _inside(self, path: Path) -> str:
+        return str(path.relative_to(self.run_dir))
+
     def _attend(self) -> None:
         if self._first_step_at is None:
             self._first_step_at = time.monotonic()
@@ -125,14 +174,16 @@ class Session:
         if self._events_lost:
             raise self._events_lost
         self.send_metrics()
-        if self._stop_requested:
+        if self.env_steps >= self._wake_at:
+            self._wake_at, self.wants_safe_point = float("inf"), True
+        if self._stop_requested and not self._stops_at_safe_points:
             self._attention = True  # a library that swallows the exception is asked again
             raise Stopped
 
     def _sps(self, now: float) -> float:
         """Environment steps a second since the first one."""
         elapsed = now - (self._first_step_at or now)
-        return round(self.env_steps / elapsed, 3) if elapsed > 0 else 0.0
+        return round((self.env_steps - self._steps_before) / elapsed, 3) if elapsed > 0 else 0.0
 
     def _request_stop(self, *_: Any) -> None:
-        self._stop_requested = self._attention = True
+        self._stop_requested = self._attention = self.wants_safe_point = True

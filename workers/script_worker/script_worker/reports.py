@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from mosaic_worker.protocol import Event
 from mosaic_worker.script import whole_number
 from mosaic_worker.session import Session
 
@@ -41,8 +40,7 @@ class Reports:
     def _phase(self, name: str) -> None:
         if not name:
             raise ValueError("expected the name of the phase")
-        payload = {"index": self._entered, "env_id": self._env_id, "env_steps": self._session.env_steps, "name": name}
-        self._session.emit(Event.STAGE_STARTED, payload)
+        self._session.stage_started(self._entered, self._env_id, name=name)
         self._entered += 1
         if self._phases and name not in self._phases:
             self._session.warning(f"the script's header does not name the phase {name!r}")

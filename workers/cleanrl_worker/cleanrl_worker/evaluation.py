@@ -1,0 +1,183 @@
+"""Playing episodes with a trained policy, several side by side."""
+
+import inspect
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import gymnasium
+import numpy as np
+import torch
+from mosaic_worker.errors import UserError
+from mosaic_worker.files import write_atomically
+from mosaic_worker.protocol import Event
+from mosaic_worker.session import Session
+from mosaic_worker.spec import Spec
+
+from cleanrl_worker.monitor import freeze_statistics, monitor_of
+from cleanrl_worker.policies import Policy, find_policy
+
+
+@dataclass(frozen=True)
+class Episode:
+    """One played episode; returns are of raw rewards."""
+
+    seed: int
+    episode_return: float
+    discounted_return: float
+    length: int
+    cut: bool
+    """Whether ``eval.max_episode_steps`` ended it."""
+
+
+def evaluate(names: dict[str, Any], spec: Spec, session: Session, statistics: list[Any]) -> None:
+    """Play what ``spec.eval`` asks for; reports ``eval_completed`` and writes ``eval.json`` into the run's directory.
+
+    Args:
+        names: the script's names, with trained networks.
+        spec: the run's.
+        session: told of every step and episode.
+        statistics: of the normalising wrappers, from the checkpoint.
+    """
+    settings = spec.eval
+    batches, episodes = [], []
+    for repetition in range(settings.repeat):
+        begun = time.monotonic()
+        seeds = [spec.seed + repetition * settings.episodes + number for number in range(settings.episodes)]
+        envs = [single_env(names, spec, statistics) for _ in range(min(settings.batch_size, settings.episodes))]
+        if settings.video:
+            envs[0] = _recorded(envs[0], session, repetition)
+        torch.manual_seed(seeds[0])
+        np.random.seed(seeds[0] % 2**32)
+        policy = find_policy(names, envs[0].action_space, deterministic=settings.deterministic)
+        played = _play(envs, seeds, policy, settings, session)
+        for env in envs:
+            env.close()
+        episodes += played
+        seconds = round(time.monotonic() - begun, 3)
+        batches.append({"batch_index": repetition, **summarize(played), "duration": seconds})
+    if settings.video:
+        session.artifact("videos", session.run_dir / "videos")
+    result = {
+        **summarize(episodes),
+        "deterministic": settings.deterministic,
+        "gamma": settings.gamma,
+        "batches": batches,
+        "episodes": [asdict(episode) for episode in episodes],
+    }
+    text = json.dumps(result, indent=2).encode()
+    write_atomically(session.run_dir / "eval.json", lambda file: file.write(text + b"\n"))
+    session.artifact("eval", session.run_dir / "eval.json")
+    session.emit(Event.EVAL_COMPLETED, result)
+
+
+def summarize(episodes: list[Episode]) -> dict[str, Any]:
+    """Mean, deviation, interquartile mean (Agarwal et al. 2021) and the rest, of at least one episode."""
+    returns = np.sort([episode.episode_return for episode in episodes])
+    quarter = len(returns) // 4
+    return {
+        "episode_count": len(returns),
+        "return_mean": float(returns.mean()),
+        "return_std": float(returns.std()),
+        "return_iqm": float(returns[quarter : len(returns) - quarter].mean()),
+        "return_median": float(np.median(returns)),
+        "return_min": float(returns[0]),
+        "return_max": float(returns[-1]),
+        "discounted_return_mean": float(np.mean([episode.discounted_return for episode in episodes])),
+        "length_mean": float(np.mean([episode.length for episode in episodes])),
+    }
+
+
+def single_env(names: dict[str, Any], spec: Spec, statistics: list[Any]) -> gymnasium.Env:
+    """One environment, wrapped as the script wraps it for training; running statistics stay as they are.
+
+    Raises:
+        UserError: the script does not make its environments one by one.
+    """
+    given = {
+        "env_id": spec.env.id,
+        "seed": spec.seed,
+        "idx": 0,
+        "capture_video": False,
+        "run_name": "eval",
+        "gamma": getattr(names["args"], "gamma", 1.0),
+    }
+    make_env: Callable[..., Any] | None = names.get("make_env")
+    wanted = list(inspect.signature(make_env).parameters) if make_env else ["?"]
+    if make_env is None or not set(wanted) <= given.keys():
+        raise UserError(f"{spec.algo.name} makes all its environments at once: mode={spec.mode} needs single ones")
+    env = make_env(**{name: given[name] for name in wanted})()
+    freeze_statistics(env, statistics)
+    return env
+
+
+def _play(
+    envs: list[gymnasium.Env], seeds: list[int], policy: Policy, settings: Spec, session: Session
+) -> list[Episode]:
+    """An episode for each seed, in the order of ``seeds``; environment i plays every ``len(envs)``-th of them.
+
+    Which episodes are played does not depend on which end first, so that short ones do not count more.
+    """
+    waiting = [seeds[number :: len(envs)] for number in range(len(envs))]
+    players = [_Player(env, own, settings, session) for env, own in zip(envs, waiting, strict=True)]
+    while playing := [player for player in players if player.playing]:
+        actions = policy(np.stack([np.asarray(player.observation) for player in playing]))
+        for player, action in zip(playing, actions, strict=True):
+            player.step(action)
+    by_seed = {episode.seed: episode for player in players for episode in player.played}
+    return [by_seed[seed] for seed in seeds]
+
+
+class _Player:
+    """One environment and the episodes that it plays, one after the other."""
+
+    def __init__(self, env: gymnasium.Env, seeds: list[int], settings: Spec, session: Session) -> None:
+        self._env, self._settings, self._session = env, settings, session
+        self._monitor = monitor_of(env)
+        self._seeds = list(seeds)
+        self.played: list[Episode] = []
+        self._return = self._discounted = 0.0
+        self._length = 0
+        self._next_episode()
+
+    def step(self, action: Any) -> None:
+        self.observation, _, terminated, truncated, _ = self._env.step(action)
+        self._length += 1
+        self._session.tick()
+        total = self._monitor.episode_return
+        self._discounted += self._settings.gamma ** (self._length - 1) * (total - self._return)
+        self._return = total
+        over = self._monitor.finished is not None
+        limit = self._settings.max_episode_steps
+        if over or (limit is not None and self._length >= limit):
+            self._end(cut=not over)
+        elif terminated or truncated:  # a life, not the game
+            self.observation, _ = self._env.reset()
+
+    def _end(self, *, cut: bool) -> None:
+        length = self._monitor.finished[1] if self._monitor.finished else self._length
+        self.played.append(Episode(self._seed, self._return, self._discounted, length, cut))
+        self._session.episode(self._return, length)
+        self._next_episode()
+
+    def _next_episode(self) -> None:
+        self.playing = bool(self._seeds)
+        if not self.playing:
+            return
+        self._seed = self._seeds.pop(0)
+        self.observation, _ = self._env.reset(seed=self._seed)
+        self._monitor.finished = None
+        self._return = self._discounted = 0.0
+        self._length = 0
+
+
+def _recorded(env: gymnasium.Env, session: Session, repetition: int) -> gymnasium.Env:
+    return gymnasium.wrappers.RecordVideo(
+        env,
+        str(session.run_dir / "videos"),
+        episode_trigger=lambda episode: episode == 0,
+        name_prefix=f"eval-{repetition}",
+        disable_logger=True,
+    )

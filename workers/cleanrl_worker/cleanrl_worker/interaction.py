@@ -1,0 +1,91 @@
+"""One environment and one policy, asked step by step."""
+
+import base64
+from typing import Any
+
+import gymnasium
+import numpy as np
+from mosaic_worker.errors import UserError
+from mosaic_worker.spec import Spec
+
+from cleanrl_worker.monitor import monitor_of
+from cleanrl_worker.policies import Policy
+
+
+class Interaction:
+    """What the kit's interactive mode asks for, in plain data; see ``docs/interactive.md``."""
+
+    def __init__(self, env: gymnasium.Env, policy: Policy | None, spec: Spec) -> None:
+        self._env, self._policy = env, policy
+        self._monitor = monitor_of(env)
+        self._observation: Any = None
+        self.facts = {
+            "env_id": spec.env.id,
+            "algo": spec.algo.name,
+            "policy": policy is not None,
+            "action_space": str(env.action_space),
+            "observation_space": {
+                "shape": list(env.observation_space.shape),
+                "dtype": str(env.observation_space.dtype),
+            },
+        }
+
+    def reset(self, seed: int | None) -> dict[str, Any]:
+        """Begin an episode."""
+        self._observation, _ = self._env.reset(seed=seed)
+        self._monitor.finished = None
+        return {"observation": np.asarray(self._observation).tolist()}
+
+    def step(self, action: Any) -> dict[str, Any]:
+        """Take ``action``; None: the policy's."""
+        if self._observation is None:
+            raise UserError("reset comes first")
+        if action is None:
+            action = self.select_action(None)
+        space = self._env.action_space
+        try:
+            taken = np.asarray(action, dtype=space.dtype)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise UserError(f"action {action!r} is not in {space}") from error
+        if taken.shape != space.shape or not space.contains(taken):
+            raise UserError(f"action {action!r} is not in {space}")
+        taken = taken[()] if not space.shape else taken
+        self._observation, reward, terminated, truncated, _ = self._env.step(taken)
+        finished = self._monitor.finished
+        answer = {
+            "observation": np.asarray(self._observation).tolist(),
+            "action": taken.tolist(),
+            "reward": float(reward),
+            "terminated": bool(terminated),
+            "truncated": bool(truncated),
+        }
+        if finished:
+            answer.update(episode_return=finished[0], episode_length=finished[1])
+        if terminated or truncated:
+            self._observation = None
+        return answer
+
+    def select_action(self, observation: Any) -> Any:
+        """The policy's action for ``observation``; None: for the current one."""
+        if self._policy is None:
+            raise UserError("there is no policy: name one with resume.run or resume.checkpoint")
+        given = self._observation if observation is None else observation
+        if given is None:
+            raise UserError("reset comes first, or give an observation")
+        space = self._env.observation_space
+        try:
+            array = np.asarray(given, dtype=space.dtype)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise UserError(f"observation: {error}") from error
+        if array.shape != space.shape:
+            raise UserError(f"observation: its shape is {array.shape}, and should be {space.shape}")
+        return self._policy(array[None])[0].tolist()
+
+    def frame(self) -> dict[str, Any]:
+        """What the environment looks like: RGB bytes, base64."""
+        pixels = np.asarray(self._env.render(), dtype=np.uint8)
+        return {"shape": list(pixels.shape), "rgb": base64.b64encode(pixels.tobytes()).decode("ascii")}
+
+    def close(self) -> None:
+        """Let go of the environment."""
+        self._env.close()

@@ -1,0 +1,125 @@
+"""The training loop of a script: finding it in the source, and standing in for its ``range``.
+
+Every script trains in ``for … in range(…)`` statements at module level, the innermost of which counts
+``global_step``. The source stays as it is: the module's builtins get a ``range`` that knows these lines. The head of
+each iteration is a point where all of the script's state is in its global names, and so a point where training can be
+left and taken up again.
+"""
+
+import ast
+import builtins
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from mosaic_worker.errors import UserError
+from mosaic_worker.session import Session
+
+Position = tuple[int, ...]
+"""Iterations done of each nested loop, outermost first; shorter at the head of an outer loop."""
+
+
+def loop_lines(tree: ast.Module) -> tuple[int, ...]:
+    """Lines of the ``range`` calls of the training loop, outermost first; none where there is no such loop."""
+    nests = list(_nests(tree.body, ()))
+    deepest = max((len(nest) for nest in nests), default=0)
+    return next((nest for nest in reversed(nests) if len(nest) == deepest), ())
+
+
+class MainLoop:
+    """Calls ``reached`` at heads of iterations of the training loop, where ``session`` wants a safe point."""
+
+    def __init__(
+        self,
+        lines: Sequence[int],
+        session: Session,
+        reached: Callable[[], None],
+        ended: Callable[[], None],
+        start: Position = (),
+    ) -> None:
+        """``ended`` is called after the last iteration; ``start``: the position to begin at."""
+        self._depths = {line: depth for depth, line in enumerate(lines)}
+        self._session = session
+        self._reached, self._ended = reached, ended
+        self._start = list(start)
+        self._indices = [0] * len(lines)
+        self._depth = 0
+
+    @property
+    def position(self) -> Position:
+        """Where the script is."""
+        return tuple(self._indices[: self._depth + 1])
+
+    def range_(self, *arguments: int) -> Any:
+        """``range`` for the script: the real one, but for the calls that drive its training loop."""
+        depth = self._depths.get(sys._getframe(1).f_lineno)
+        values = builtins.range(*arguments)
+        return values if depth is None else _Loop(values, self._iterate(values, depth))
+
+    def _iterate(self, values: range, depth: int) -> Iterator[int]:
+        first = self._first(values, depth)
+        indices, session = self._indices, self._session
+        for index in builtins.range(first, len(values)):
+            indices[depth] = index
+            if session.wants_safe_point:
+                self._depth = depth
+                self._reached()
+            yield values[index]
+        if depth == 0:
+            indices[0], self._depth = len(values), 0
+            self._ended()
+
+    def _first(self, values: range, depth: int) -> int:
+        """The index that a loop begins at."""
+        if len(self._start) <= depth:
+            return 0
+        first = self._start[depth]
+        if depth == 0 and first >= len(values):
+            raise UserError("total_timesteps: the checkpoint has used up this budget; give a larger one")
+        if len(self._start) == depth + 1:  # the position is reached: later loops begin at their beginning
+            self._start = []
+        return first
+
+
+class _Loop:
+    """A ``range`` whose iteration is watched."""
+
+    def __init__(self, values: range, iterator: Iterator[int]) -> None:
+        self._values, self._iterator = values, iterator
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[int]:
+        return self._iterator
+
+
+def _nests(body: Sequence[ast.stmt], above: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """For each place that counts ``global_step`` in a loop, the lines of the ranges around it."""
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+            continue
+        here = above
+        if isinstance(statement, ast.For) and (line := _range_line(statement.iter)):
+            here = (*above, line)
+            if _counts(statement.target):
+                yield here
+        elif above and _assigns(statement):
+            yield above
+        for part in ("body", "orelse"):
+            yield from _nests(getattr(statement, part, ()), here)
+
+
+def _range_line(node: ast.expr) -> int | None:
+    """The line of the ``range(…)`` in ``node``; it may stand inside another call, such as a progress bar's."""
+    calls = (call for call in ast.walk(node) if isinstance(call, ast.Call))
+    return next((call.lineno for call in calls if isinstance(call.func, ast.Name) and call.func.id == "range"), None)
+
+
+def _assigns(statement: ast.stmt) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return any(_counts(target) for target in targets if target is not None)
+
+
+def _counts(target: ast.expr) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == "global_step" for node in ast.walk(target))

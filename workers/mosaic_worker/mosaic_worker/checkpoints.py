@@ -1,0 +1,44 @@
+"""A run's checkpoints: when one is due, where it goes, which older ones it replaces."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Callable, List, Optional
+
+if TYPE_CHECKING:
+    from mosaic_worker.session import Session
+
+Write = Callable[[Path], Optional[Path]]
+"""Writes a checkpoint, atomically, into a directory; None where there is nothing to save yet."""
+
+
+class Checkpoints:
+    """The newest ``keep`` checkpoints of a run, one about every ``interval`` environment steps and one at its end."""
+
+    def __init__(self, session: "Session", interval: Optional[int], keep: int) -> None:
+        self._session = session
+        self._interval = interval or float("inf")
+        self._keep = keep
+        self._written: List[Path] = []
+        self._last: Optional[int] = None
+        self.start_at(0)
+
+    def start_at(self, env_steps: int) -> None:
+        """Count the interval from ``env_steps``."""
+        self.due_at = env_steps + self._interval
+
+    def save(self, write: Write) -> None:
+        """Let ``write`` save a checkpoint, unless there is one of this very step, and delete what it replaces."""
+        if self._last == self._session.env_steps:
+            return
+        directory = self._session.run_dir / "checkpoints"
+        directory.mkdir(exist_ok=True)
+        path = write(directory)
+        self.start_at(self._session.env_steps)
+        if path is None:
+            return
+        self._last = self._session.env_steps
+        self._written.append(path)
+        replaced, self._written = self._written[: -self._keep], self._written[-self._keep :]
+        for old in replaced:
+            if old.exists():  # the user may have tidied up
+                old.unlink()
+        self._session.checkpoint_saved(path, replaced)

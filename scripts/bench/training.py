@@ -70,8 +70,11 @@ def through_mosaic_pipe(job: Job, folder: str) -> int:
 
 
 def by_hand(python: str, words: list[str], folder: str) -> int:
-    """The script itself; where it needs an environment registered, that is all that is added."""
+    """The script itself, with what it cannot run without: registered environments, spaces that its buffer takes."""
+    source = Path(words[0]).read_text(encoding="utf-8")
     start = "import sys, runpy\ntry: import ale_py\nexcept ImportError: pass\n"
+    if "import gym\n" in source and "stable_baselines3" in source:  # which refuses the spaces of gym 0.23 itself
+        start += "import gymnasium; from cleanrl_worker import gym_api; gym_api.install(gymnasium.make)\n"
     start += "sys.argv = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     command = [python, "-c", start, *words]

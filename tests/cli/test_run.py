@@ -141,6 +141,7 @@ def test_nothing_of_the_users_python_leaks_into_a_worker(machine: Machine, tmp_p
     (tmp_path / "gymnasium.py").write_text("raise RuntimeError('the wrong gymnasium')")
     machine.variables["PYTHONPATH"] = str(tmp_path)
     machine.run(*RANDOM)
+    assert machine.manifest()["state"] == "COMPLETED"
 
 
 def test_secrets_of_the_environment_are_in_no_file(machine: Machine) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 
 from mosaic_pipe.base.errors import Exit, UserError
+from mosaic_pipe.base.suggest import did_you_mean
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.tables import print_table
 from mosaic_pipe.workers import environment as env
 from mosaic_pipe.workers import uv
+from mosaic_pipe.workers.capabilities import known_extras
 from mosaic_pipe.workers.pip_config import pip_settings, uv_environment
 from mosaic_pipe.workers.recipe import Recipe, environments_dir
 from mosaic_pipe.workers.registry import Worker, all_workers, broken_workers, find_worker
@@ -77,6 +79,8 @@ def _list(options: argparse.Namespace) -> int:
 
 def _install(options: argparse.Namespace) -> int:
     worker = find_worker(options.worker)
+    for extra in set(options.extra) - (known := known_extras(worker.capabilities)):
+        raise UserError(f"{worker.name} has no extra {extra!r}", where="--extra", hint=did_you_mean(extra, known))
     recipe = Recipe(worker, tuple(sorted(set(options.extra))))
     if options.torch_backend and env.find_environment(recipe):
         hint = f"remove it first: mosaic-pipe workers remove {worker.name}"

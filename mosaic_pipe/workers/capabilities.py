@@ -82,6 +82,13 @@ def needed_extras(spec: RunSpec, worker: Capabilities) -> tuple[str, ...]:
     return tuple(sorted({extra for extras in wanted for extra in extras}))
 
 
+def known_extras(worker: Capabilities) -> set[str]:
+    """Every extra of the worker's package that something needs."""
+    groups = [*worker.family_extras.values(), *worker.feature_extras.values()]
+    groups += [algorithm.extras for algorithm in worker.algorithms.values()]
+    return {extra for extras in groups for extra in extras}
+
+
 class Description(Struct, frozen=True):
     """What ``python -m <worker>.cli --describe`` prints from inside the worker's environment."""
 

@@ -168,3 +168,9 @@ def test_the_table_of_algorithms(machine: Machine) -> None:
     assert "CartPole-v1, 2048 steps" in by_name["ppo"]
     facts = json.loads(machine.run("workers", "show", "cleanrl", "--json"))
     assert len(facts["algorithms"]) == 33
+
+
+def test_an_extra_that_does_not_exist(machine: Machine) -> None:
+    machine.run("workers", "install", "cleanrl", "--extra", "atarii", expect=2)
+    assert "cleanrl has no extra 'atarii'" in machine.stderr
+    assert "did you mean 'atari'?" in machine.stderr

@@ -12,7 +12,8 @@ from mosaic_pipe.base.errors import Exit
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.own import resume_command, runs_command
 from mosaic_pipe.cli.progress import ProgressDisplay
-from mosaic_pipe.launch.foreground import Prepared, prepare, run_here
+from mosaic_pipe.launch.foreground import run_here
+from mosaic_pipe.launch.preparation import Preparation, Prepared
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.runs import Runs
@@ -25,7 +26,7 @@ def run_in_foreground(spec: RunSpec, output_dir: Path) -> int:
     Raises:
         UserError: it could not be started, or its end not be written.
     """
-    prepared = prepare(spec, show_notice)
+    prepared = Preparation(show_notice).prepare(spec)
     with ProgressDisplay(spec) as display:
         manifest = run_here(prepared, output_dir, display.show)
     _report(manifest, output_dir, prepared)

@@ -13,7 +13,7 @@ import msgspec
 
 from mosaic_pipe.base.errors import Exit, SpecError
 from mosaic_pipe.base.linux import die_with_parent
-from mosaic_pipe.launch.foreground import prepare
+from mosaic_pipe.launch.preparation import Preparation
 from mosaic_pipe.spec.identity import spec_hash
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.supervise.process import worker_command, worker_variables
@@ -49,7 +49,7 @@ def interact_with(spec: RunSpec, say: Callable[[str], None]) -> int:
 @contextmanager
 def _asked(spec: RunSpec, say: Callable[[str], None], flag: str) -> Iterator[tuple[list[str], dict[str, str], str]]:
     """A worker's command line with ``flag``, its environment variables, and a folder that is gone afterwards."""
-    prepared = prepare(spec, say)
+    prepared = Preparation(say).prepare(spec)
     with tempfile.TemporaryDirectory(prefix="mosaic-pipe-") as folder:
         file = Path(folder) / "spec.json"
         file.write_bytes(msgspec.json.encode(spec))

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
-import os
 import shutil
-import signal
 import sys
 import time
 from collections import deque
@@ -15,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mosaic_pipe.base.errors import Exit, UserError
-from mosaic_pipe.base.processes import this_host
 from mosaic_pipe.cli.own import runs_command
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
@@ -36,24 +32,21 @@ def tail_run(runs: Runs, options: argparse.Namespace) -> int:
 
 
 def cancel_run(runs: Runs, options: argparse.Namespace) -> int:
-    """Ask a run's supervisor to stop it, and wait until it has."""
+    """Ask a run's supervisor, wherever it is, to stop it, and wait until it has."""
     run = runs.find(options.run)
     manifest = current_manifest(run)
     if manifest.state.is_final:
         raise UserError(f"has ended already: {manifest.state}", where=f"run {manifest.run_id}")
     attempt = manifest.attempts[-1]
-    if attempt.host != this_host():
-        hint = f"cancel it there: {runs_command('cancel', manifest.run_id, options.output_dir)}"
-        raise UserError(f"runs on {attempt.host}", where=f"run {manifest.run_id}", hint=hint)
-    with contextlib.suppress(ProcessLookupError):  # it has just ended
-        try:
-            os.kill(attempt.pid, signal.SIGTERM)
-        except PermissionError as error:
-            raise UserError("belongs to another user", where=f"run {manifest.run_id}") from error
+    try:
+        run.stop_file(attempt.number).touch()
+    except OSError as error:
+        raise UserError(f"cannot be told to stop: {error.strerror}", where=f"run {manifest.run_id}") from error
     deadline = time.monotonic() + manifest.spec.resources.stop_grace + 15
     while not (manifest := current_manifest(run)).state.is_final:
         if time.monotonic() > deadline:
-            raise UserError("was asked to stop and has not ended yet", where=f"run {manifest.run_id}")
+            hint = f"its supervisor is process {attempt.pid} on {attempt.host}"
+            raise UserError("was asked to stop and has not ended yet", where=f"run {manifest.run_id}", hint=hint)
         time.sleep(_LOOK_SECONDS)
     return _say(options, {"run_id": manifest.run_id, "state": manifest.state.value})
 

@@ -199,6 +199,8 @@ class Resources(_Frozen, frozen=True):
 
     cpus: PositiveInt = 1
     gpus: Natural = 0
+    memory_mb: PositiveInt | None = None
+    """null: what the worker takes its needs to be."""
     time_limit: PositiveFloat | None = None
     heartbeat_interval: PositiveFloat = 10.0
     heartbeat_timeout: PositiveFloat = 300.0

@@ -24,7 +24,10 @@ class FailureReport(Struct):
 
 
 class Attempt(Struct):
-    """One process that tried. Times in epoch seconds; ``pid`` is the supervisor's, ``worker_pid`` the worker's."""
+    """One process that tried. Times in epoch seconds; ``pid`` is the supervisor's, ``worker_pid`` the worker's.
+
+    ``resumed_at``: environment steps of the checkpoint that it went on from. ``failure``: class, where it failed.
+    """
 
     number: int
     host: str
@@ -38,6 +41,9 @@ class Attempt(Struct):
     cpu_seconds: float | None = None
     peak_rss_mb: float | None = None
     slurm: dict[str, str] | None = None
+    resumed_at: int | None = None
+    state: State | None = None
+    failure: str | None = None
 
 
 class Tracking(Struct):

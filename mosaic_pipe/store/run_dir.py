@@ -4,7 +4,7 @@
 
     <output_dir>/runs/<run_id>/
         spec.json  manifest.json  packages.txt
-        attempts/<n>/events.jsonl  attempts/<n>/worker.log
+        attempts/<n>/owner.json  attempts/<n>/events.jsonl  attempts/<n>/worker.log
         checkpoints/  tensorboard/  …what the worker writes
 """
 
@@ -32,25 +32,29 @@ class RunDir:
         self.path = path
         self.spec_file = path / "spec.json"
         self.manifest_file = path / "manifest.json"
+        self.attempts_dir = path / "attempts"
         self._reserve = path / ".reserve"
 
     def events_file(self, attempt: int) -> Path:
         """The events of one attempt."""
-        return self.path / "attempts" / str(attempt) / "events.jsonl"
+        return self.attempts_dir / str(attempt) / "events.jsonl"
 
     def log_file(self, attempt: int) -> Path:
         """Everything that the worker and its library printed in one attempt."""
-        return self.path / "attempts" / str(attempt) / "worker.log"
+        return self.attempts_dir / str(attempt) / "worker.log"
 
-    def create(self, spec: RunSpec) -> None:
-        """Make the directory and write the spec."""
-        self.path.mkdir(parents=True)
+    def owner_file(self, attempt: int) -> Path:
+        """Whose an attempt is."""
+        return self.attempts_dir / str(attempt) / "owner.json"
+
+    def stop_file(self, attempt: int) -> Path:
+        """Asks the supervisor of an attempt, wherever it runs, to stop it."""
+        return self.attempts_dir / str(attempt) / "stop"
+
+    def write_spec(self, spec: RunSpec) -> None:
+        """Write the spec."""
         text = msgspec.json.format(msgspec.json.encode(spec), indent=2) + b"\n"
         write_atomically(self.spec_file, lambda file: file.write(text))
-
-    def start_attempt(self, number: int) -> None:
-        """Make the directory of an attempt."""
-        self.events_file(number).parent.mkdir(parents=True)
 
     def reserve(self) -> None:
         """Hold a little disk space, so that the manifest can be written when the disk is full."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mosaic_worker.protocol import Failure
 
 from mosaic_pipe.base.errors import UserError
-from mosaic_pipe.base.processes import is_alive, this_host
 from mosaic_pipe.base.suggest import did_you_mean
-from mosaic_pipe.store.manifest import FailureReport, Manifest
+from mosaic_pipe.store.attempts import IsGone, Owner, is_gone, newest_attempt, owner_of
+from mosaic_pipe.store.manifest import Attempt, FailureReport, Manifest
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.telemetry.fold import Fold
@@ -64,27 +64,45 @@ class Runs:
                 continue
 
 
-def current_manifest(run: RunDir) -> Manifest:
+def current_manifest(run: RunDir, gone: IsGone = is_gone) -> Manifest:
     """The manifest of ``run``; where its supervisor died without writing the end, the end is written now.
+
+    Args:
+        run: whose.
+        gone: tells whether a supervisor is dead.
 
     Raises:
         UserError: there is no readable manifest.
     """
     manifest = run.read_manifest()
-    if manifest.state.is_final or not _supervisor_is_gone(manifest):
+    if not _was_left(run, manifest, gone):
         return manifest
     manifest = run.read_manifest()  # it may have written the end before it went
-    return manifest if manifest.state.is_final else _write_end(run, manifest)
+    return _write_end(run, manifest) if _was_left(run, manifest, gone) else manifest
 
 
-def fold_run(run: RunDir, manifest: Manifest) -> tuple[Fold, Skipped]:
-    """All events of ``run`` folded, and the lines that held none."""
+def next_attempt(run: RunDir, gone: IsGone = is_gone) -> int | None:
+    """Number of the attempt that may be made now; None while somebody works on ``run``, and once it has completed."""
+    newest = newest_attempt(run)
+    if newest == 0:
+        return 1
+    try:
+        manifest = current_manifest(run, gone)
+        if manifest.attempts[-1].number >= newest:
+            return newest + 1 if manifest.state.is_final and manifest.state is not State.COMPLETED else None
+    except UserError:
+        pass  # its owner has not come to write one
+    owner = owner_of(run, newest)
+    return newest + 1 if owner and gone(owner) else None
+
+
+def fold_attempts(run: RunDir, attempts: Iterable[Attempt]) -> tuple[Fold, Skipped]:
+    """All events of ``attempts`` folded, and how many lines held none."""
     fold, skipped = Fold(), Skipped()
-    for attempt in manifest.attempts:
+    for attempt in attempts:
         reader = EventReader(run.events_file(attempt.number))
         fold.feed(reader.read(final=True))
-        for reason in skipped.__struct_fields__:
-            setattr(skipped, reason, getattr(skipped, reason) + getattr(reader.skipped, reason))
+        skipped += reader.skipped
     return fold, skipped
 
 
@@ -100,22 +118,26 @@ def record_fold(manifest: Manifest, fold: Fold, skipped: Skipped) -> None:
     manifest.telemetry = fold.telemetry(skipped)
 
 
-def _supervisor_is_gone(manifest: Manifest) -> bool:
-    """Only the machine that it ran on can tell."""
-    if not manifest.attempts:
+def _was_left(run: RunDir, manifest: Manifest, gone: IsGone) -> bool:
+    """Whether nobody will write the end of the last attempt, and nobody has begun another one."""
+    if manifest.state.is_final or not manifest.attempts:
         return False
     attempt = manifest.attempts[-1]
-    return attempt.host == this_host() and not is_alive(attempt.pid, attempt.pid_started)
+    return gone(_owner(attempt)) and newest_attempt(run) <= attempt.number
+
+
+def _owner(attempt: Attempt) -> Owner:
+    return Owner(host=attempt.host, pid=attempt.pid, pid_started=attempt.pid_started, slurm=attempt.slurm)
 
 
 def _write_end(run: RunDir, manifest: Manifest) -> Manifest:
-    fold, skipped = fold_run(run, manifest)
+    fold, skipped = fold_attempts(run, manifest.attempts)
     record_fold(manifest, fold, skipped)
-    number = manifest.attempts[-1].number
-    manifest.state = check_transition(manifest.state, State.FAILED)
+    attempt = manifest.attempts[-1]
+    manifest.state = attempt.state = check_transition(manifest.state, State.FAILED)
     reason = "the supervisor ended without writing the end of the run"
-    manifest.failure = FailureReport(Failure.WORKER_LOST, reason, run.log_tail(number))
-    manifest.attempts[-1].ended = time.time()
+    manifest.failure = FailureReport(Failure.WORKER_LOST, reason, run.log_tail(attempt.number))
+    attempt.failure, attempt.ended = Failure.WORKER_LOST, time.time()
     try:
         run.write_manifest(manifest)
         run.release_reserve()

@@ -16,6 +16,7 @@ class StopReason(Enum):
     """Why the supervisor stopped a worker."""
 
     CANCEL = "cancel"
+    PREEMPT = "preempt"
     TIME_LIMIT = "time limit"
     HEARTBEAT = "heartbeat"
     LINGERS = "lingers"
@@ -64,6 +65,8 @@ def _stopped(ending: ev.Event | None, reason: StopReason, sentence: str) -> Outc
         return Outcome(State.FAILED, (Failure.WORKER_LOST, sentence))
     if reason is StopReason.TIME_LIMIT:
         return Outcome(State.TIMED_OUT, (Failure.TIMEOUT, sentence))
+    if reason is StopReason.PREEMPT:
+        return Outcome(State.PREEMPTED, (Failure.PREEMPTED, sentence))
     if not isinstance(ending, ev.RunCancelled):
         return Outcome(State.CANCELLED, (Failure.KILLED, "it ended before it had saved a checkpoint"))
     return Outcome(State.CANCELLED)

@@ -8,7 +8,7 @@ import select
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,8 +45,15 @@ class Exit:
 class WorkerProcess:
     """A started worker. It dies with this process (prctl, and the guard for its children)."""
 
-    def __init__(self, command: list[str], run: RunDir, attempt: int, variables: Mapping[str, str]) -> None:
-        """Start it.
+    def __init__(
+        self,
+        command: list[str],
+        run: RunDir,
+        attempt: int,
+        variables: Mapping[str, str],
+        cores: frozenset[int] | None = None,
+    ) -> None:
+        """Start it, on ``cores`` if they are given.
 
         Raises:
             OSError: it could not be started; nothing is left running.
@@ -57,14 +64,15 @@ class WorkerProcess:
             [sys.executable, "-I", "-S", guard.__file__, self._token], stdin=subprocess.PIPE, start_new_session=True
         )
         try:
-            self._process = _spawn(command, run, attempt, {**variables, ENV_TOKEN: token, ENV_ATTEMPT: str(attempt)})
+            marked = {**variables, ENV_TOKEN: token, ENV_ATTEMPT: str(attempt)}
+            self._process = _spawn(command, run, attempt, marked, cores)
         except OSError:
             self._dismiss_guard()
             raise
         self.pid = self._process.pid
-        self._pidfd = os.pidfd_open(self.pid)
+        self.pidfd = os.pidfd_open(self.pid)
         self._poll = select.poll()
-        self._poll.register(self._pidfd, select.POLLIN)
+        self._poll.register(self.pidfd, select.POLLIN)
         assert self._guard.stdin is not None
         self._guard.stdin.write(b"%d\n" % self.pid)
         self._guard.stdin.flush()
@@ -75,7 +83,7 @@ class WorkerProcess:
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the worker itself, not to its children."""
-        signal.pidfd_send_signal(self._pidfd, number)
+        signal.pidfd_send_signal(self.pidfd, number)
 
     def kill(self) -> None:
         """SIGKILL everything that belongs to the attempt."""
@@ -87,7 +95,7 @@ class WorkerProcess:
         _, status, usage = os.wait4(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         self._process.returncode = code
-        os.close(self._pidfd)
+        os.close(self.pidfd)
         self._dismiss_guard()
         cpu = usage.ru_utime + usage.ru_stime
         name = signal.Signals(-code).name if code < 0 else None
@@ -99,7 +107,16 @@ class WorkerProcess:
         self._guard.wait()
 
 
-def _spawn(command: list[str], run: RunDir, attempt: int, variables: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _spawn(
+    command: list[str], run: RunDir, attempt: int, variables: Mapping[str, str], cores: frozenset[int] | None
+) -> subprocess.Popen[bytes]:
+    die = die_with_parent()
+
+    def prepare() -> None:
+        die()
+        if cores:
+            os.sched_setaffinity(0, cores)
+
     with run.events_file(attempt).open("ab") as events, run.log_file(attempt).open("ab") as log:
         return subprocess.Popen(
             command,
@@ -109,26 +126,33 @@ def _spawn(command: list[str], run: RunDir, attempt: int, variables: Mapping[str
             cwd=run.path,  # python -m looks for modules here first: nothing of the user's folder is picked up
             env=variables,
             start_new_session=True,
-            preexec_fn=die_with_parent(),
+            preexec_fn=prepare,
         )
 
 
-def worker_command(worker: Worker, environment: Environment, spec_file: Path) -> list[str]:
-    """What starts ``worker`` on a spec."""
-    return [str(environment.python), "-m", worker.module, "--config", str(spec_file.resolve())]
+def worker_command(worker: Worker, environment: Environment, spec_file: Path, resume: Path | None = None) -> list[str]:
+    """What starts ``worker`` on a spec; ``resume``: a checkpoint of the same run to go on from."""
+    command = [str(environment.python), "-m", worker.module, "--config", str(spec_file.resolve())]
+    return [*command, "--resume", str(resume.resolve())] if resume else command
 
 
-def worker_variables(spec: RunSpec, environment: Environment) -> dict[str, str]:
+def worker_variables(spec: RunSpec, environment: Environment, gpus: Sequence[str] | None = None) -> dict[str, str]:
     """The environment variables of a worker process: the user's, its share of the machine, and its interpreter's.
+
+    Args:
+        spec: what it runs.
+        environment: its interpreter.
+        gpus: those that it may see; None: the first of the machine's.
 
     Raises:
         SpecError: more GPUs are asked for than there are.
     """
+    visible = choose_gpus(spec.resources) if gpus is None else gpus
     return {
         "PYTHONHASHSEED": "0",  # the same seed, the same order of sets
         **foreign_environment(),
         **dict.fromkeys(_THREADS, str(spec.resources.cpus)),
-        "CUDA_VISIBLE_DEVICES": ",".join(choose_gpus(spec.resources)),
+        "CUDA_VISIBLE_DEVICES": ",".join(visible),
         "PYTHONUNBUFFERED": "1",  # what was printed before a crash is in the log
         "PYTHONFAULTHANDLER": "1",
         **environment.variables,
@@ -136,16 +160,20 @@ def worker_variables(spec: RunSpec, environment: Environment) -> dict[str, str]:
 
 
 def choose_gpus(resources: Resources) -> list[str]:
-    """The GPUs that a worker may see: the first of those that this process may use.
+    """The first of the machine's GPUs, as many as ``resources`` ask for.
 
     Raises:
         SpecError: there are fewer.
     """
-    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
-    if allowed is not None:
-        gpus = [gpu for gpu in allowed.split(",") if gpu.strip()]
-    else:
-        gpus = [str(number) for number, _ in enumerate(Path("/proc/driver/nvidia/gpus").glob("*"))]
+    gpus = machine_gpus()
     if resources.gpus > len(gpus):
         raise SpecError(f"{resources.gpus} asked for, {len(gpus)} here", where="resources.gpus")
     return gpus[: resources.gpus]
+
+
+def machine_gpus() -> list[str]:
+    """The GPUs that this process may use, as ``CUDA_VISIBLE_DEVICES`` names them."""
+    allowed = os.environ.get("CUDA_VISIBLE_DEVICES")
+    if allowed is not None:
+        return [gpu for gpu in allowed.split(",") if gpu.strip()]
+    return [str(number) for number, _ in enumerate(Path("/proc/driver/nvidia/gpus").glob("*"))]

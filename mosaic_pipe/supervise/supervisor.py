@@ -5,27 +5,24 @@ from __future__ import annotations
 import re
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 
 from mosaic_worker.protocol import Failure
 
 from mosaic_pipe.spec.schema import Resources
 from mosaic_pipe.store.manifest import Attempt, FailureReport, Manifest
 from mosaic_pipe.store.run_dir import RunDir
-from mosaic_pipe.store.runs import record_fold
+from mosaic_pipe.store.runs import fold_attempts, record_fold
 from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.supervise.outcome import Outcome, StopReason, outcome
 from mosaic_pipe.supervise.process import Exit, WorkerProcess
-from mosaic_pipe.telemetry.fold import Fold, Summary
+from mosaic_pipe.telemetry.fold import Summary
 from mosaic_pipe.telemetry.reader import EventReader
 
 POLL_SECONDS = 0.1
 MANIFEST_SECONDS = 10.0
-_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
@@ -39,53 +36,85 @@ class Progress:
 
 
 class Supervisor:
-    """Watches one worker process: events, limits, signals; ends it when it must and writes what happened."""
+    """Watches one worker process: events, limits, requests; ends it when it must and writes what happened.
+
+    :meth:`start` it, then :meth:`look` several times a second until that says that the attempt is over. Nothing here
+    blocks for long, so that one process can look after many.
+    """
 
     def __init__(self, run: RunDir, manifest: Manifest, show: Callable[[Progress], None]) -> None:
-        self._run, self._manifest, self._show = run, manifest, show
+        self.manifest = manifest
+        self._run, self._show = run, show
         self._attempt: Attempt = manifest.attempts[-1]
         self._resources: Resources = manifest.spec.resources
         self._reader = EventReader(run.events_file(self._attempt.number))
-        self._fold = Fold()
+        self._fold, self._skipped_before = fold_attempts(run, manifest.attempts[:-1])
+        self._fold.begin_attempt()
+        self._process: WorkerProcess | None = None
         self._stop: tuple[StopReason, str] | None = None
         self._kill_at = float("inf")
-        self._stop_signals = 0
         self._notices: list[str] = []
         self._oom_kills, self._oom_killed = _oom_kills(), False
 
-    def supervise(self, command: list[str], variables: dict[str, str]) -> Manifest:
-        """Run the worker to its end; the manifest is on disk when this returns.
+    @property
+    def process_fd(self) -> int:
+        """A descriptor that becomes readable when the worker ends; -1 before its start."""
+        return self._process.pidfd if self._process else -1
+
+    def start(self, command: list[str], variables: dict[str, str], cores: frozenset[int] | None = None) -> bool:
+        """Start the worker; whether it could be. If not, the attempt is over.
 
         Args:
             command: what starts the worker.
             variables: its environment variables.
+            cores: the CPU cores that it may use; None: all of this process.
 
         Raises:
-            OSError: the last manifest could not be written, whatever was tried.
+            OSError: the manifest could not be written.
         """
         self._started = self._heard = self._written = time.monotonic()
-        with self._signals():
-            self._move(State.PROVISIONING)
-            self._write()
-            try:
-                process = WorkerProcess(command, self._run, self._attempt.number, variables)
-            except OSError as error:
-                self._end(Outcome(State.FAILED, (Failure.WORKER_LOST, f"the worker could not be started: {error}")))
-                return self._manifest
-            self._attempt.worker_pid = process.pid
-            try:
-                while not process.wait(POLL_SECONDS):
-                    self._watch(process)
-            finally:
-                exit = process.reap()  # kills it, if an exception of ours brought us here
-            self._conclude(exit)
-        return self._manifest
+        self._move(State.PROVISIONING)
+        self._write()
+        try:
+            self._process = WorkerProcess(command, self._run, self._attempt.number, variables, cores)
+        except OSError as error:
+            self._end(Outcome(State.FAILED, (Failure.WORKER_LOST, f"the worker could not be started: {error}")))
+            return False
+        self._attempt.worker_pid = self._process.pid
+        return True
+
+    def look(self, seconds: float = 0.0) -> bool:
+        """Wait at most ``seconds`` for the worker's end and look at everything; whether the attempt is over.
+
+        Raises:
+            OSError: it is over, and the last manifest could not be written, whatever was tried.
+        """
+        assert self._process is not None
+        if self._process.wait(seconds):
+            self._conclude(self._process.reap())
+            return True
+        self._watch(self._process)
+        return False
+
+    def stop(self, reason: StopReason, sentence: str) -> None:
+        """Ask the worker to stop with a checkpoint; it has ``resources.stop_grace`` seconds."""
+        if self._stop is None and self._process:
+            self._ask_to_stop(self._process, reason, sentence)
+
+    def kill(self) -> None:
+        """Kill what belongs to the attempt, at the next look."""
+        self._kill_at = 0.0
+
+    def abandon(self) -> None:
+        """Kill what belongs to the attempt, and write nothing: an error of ours is about to end this process."""
+        if self._process:
+            self._process.reap()
 
     def _watch(self, process: WorkerProcess) -> None:
         """One look at everything."""
         checkpoints = len(self._fold.checkpoints)
         self._read_events()
-        self._check_signals(process)
+        self._check_requests(process)
         self._check_limits(process)
         kills = _oom_kills()
         self._oom_killed, self._oom_kills = kills > self._oom_kills, kills
@@ -98,15 +127,19 @@ class Supervisor:
         if not self._fold.feed(self._reader.read(final=final)):
             return
         self._heard = time.monotonic()
-        if self._manifest.state is State.PROVISIONING:
+        if self.manifest.state is State.PROVISIONING:
             self._move(State.RUNNING)
             self._write()
 
-    def _check_signals(self, process: WorkerProcess) -> None:
-        if self._stop_signals >= 2:
-            self._kill_at = 0.0
-        elif self._stop_signals == 1 and self._stop is None:
-            self._ask_to_stop(process, StopReason.CANCEL, "stopping with a checkpoint; press Ctrl-C again to kill")
+    def _check_requests(self, process: WorkerProcess) -> None:
+        if self._superseded():
+            process.kill()
+        elif self._stop is None and self._run.stop_file(self._attempt.number).exists():
+            self._ask_to_stop(process, StopReason.CANCEL, "somebody asked for it to stop")
+
+    def _superseded(self) -> bool:
+        """Whether another attempt was begun: this machine was taken for dead. What is on disk is the other's now."""
+        return self._run.owner_file(self._attempt.number + 1).exists()
 
     def _check_limits(self, process: WorkerProcess) -> None:
         now, limits = time.monotonic(), self._resources
@@ -139,7 +172,7 @@ class Supervisor:
         attempt = self._attempt
         attempt.exit_code, attempt.signal = exit.code, exit.signal
         attempt.cpu_seconds, attempt.peak_rss_mb = exit.cpu_seconds, exit.peak_rss_mb
-        self._manifest.resources = {"cpu_seconds": exit.cpu_seconds, "peak_rss_mb": exit.peak_rss_mb}
+        self.manifest.resources = _used(self.manifest.attempts)
         oom_killed = self._oom_killed or _oom_kills() > self._oom_kills
         last_words = "".join(self._run.log_tail(attempt.number, lines=1))
         self._end(outcome(exit, self._fold.ending, self._stop, oom_killed=oom_killed, last_words=last_words))
@@ -147,44 +180,45 @@ class Supervisor:
     def _end(self, end: Outcome) -> None:
         """Write the last manifest, and show it."""
         self._move(end.state)
-        self._attempt.ended = time.time()
+        attempt = self._attempt
+        attempt.state, attempt.ended = end.state, time.time()
         if end.failure:
-            self._manifest.failure = FailureReport(*end.failure, self._run.log_tail(self._attempt.number))
-        record_fold(self._manifest, self._fold, self._reader.skipped)
-        self._run.write_manifest(self._manifest, use_reserve=True)
+            attempt.failure = end.failure[0]
+            self.manifest.failure = FailureReport(*end.failure, self._run.log_tail(attempt.number))
+        if self._superseded():
+            return
+        self._record()
+        self._run.write_manifest(self.manifest, use_reserve=True)
         self._run.release_reserve()
         self._report()
 
     def _move(self, state: State) -> None:
-        self._manifest.state = check_transition(self._manifest.state, state)
+        self.manifest.state = check_transition(self.manifest.state, state)
 
     def _write(self) -> None:
-        record_fold(self._manifest, self._fold, self._reader.skipped)
+        if self._superseded():
+            return
+        self._record()
         self._written = time.monotonic()
         try:
-            self._run.write_manifest(self._manifest)
+            self._run.write_manifest(self.manifest)
         except OSError as error:  # the one that matters is the last
             self._notices.append(f"manifest.json could not be written: {error.strerror}")
 
+    def _record(self) -> None:
+        record_fold(self.manifest, self._fold, self._skipped_before + self._reader.skipped)
+
     def _report(self) -> None:
         elapsed = time.monotonic() - self._started
-        self._show(Progress(self._manifest.state, self._fold.summary(), elapsed, tuple(self._notices)))
+        self._show(Progress(self.manifest.state, self._fold.summary(), elapsed, tuple(self._notices)))
         self._notices.clear()
 
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        """Count requests to stop instead of dying of them; what is ignored, under nohup say, stays ignored."""
 
-        def count(number: int, frame: FrameType | None) -> None:
-            self._stop_signals += 1
-
-        heeded = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        before = {number: signal.signal(number, count) for number in heeded}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
+def _used(attempts: Sequence[Attempt]) -> dict[str, float | None]:
+    """CPU time of all attempts together, memory of the one that took most."""
+    seconds = [attempt.cpu_seconds for attempt in attempts if attempt.cpu_seconds is not None]
+    memory = [attempt.peak_rss_mb for attempt in attempts if attempt.peak_rss_mb is not None]
+    return {"cpu_seconds": round(sum(seconds), 3), "peak_rss_mb": max(memory, default=None)}
 
 
 def _oom_kills() -> int:

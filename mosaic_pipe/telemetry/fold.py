@@ -15,7 +15,10 @@ EPISODES_IN_MEAN = 100
 
 
 class Summary(msgspec.Struct):
-    """Totals of a run; means are over its last 100 training episodes, times in seconds."""
+    """Totals of a run over its attempts; means are over its last 100 training episodes, times in seconds.
+
+    ``sps`` is that of the last attempt.
+    """
 
     env_steps: int = 0
     episodes: int = 0
@@ -45,6 +48,16 @@ class Telemetry(msgspec.Struct):
     warnings: list[str]
 
 
+class _Trained(msgspec.Struct, frozen=True):
+    """What had been trained at a checkpoint."""
+
+    episodes: int = 0
+    env_steps: int = 0
+    returns: tuple[float, ...] = ()
+    lengths: tuple[int, ...] = ()
+    stages: tuple[Stage, ...] = ()
+
+
 class Fold:
     """Feed it events in order; read ``summary`` and the rest at any time."""
 
@@ -61,6 +74,8 @@ class Fold:
         self._lengths: deque[int] = deque(maxlen=EPISODES_IN_MEAN)
         self._counts: Counter[type[ev.Event]] = Counter()
         self._attempt, self._seq, self._lost = 0, 0, 0
+        self._at_checkpoint: dict[int, _Trained] = {}
+        self._wall_time_before = 0.0
         self._handlers: dict[type[Any], Callable[[Any], None]] = {
             ev.RunStarted: self._on_started,
             ev.Heartbeat: self._on_heartbeat,
@@ -68,7 +83,7 @@ class Fold:
             ev.Episode: self._on_episode,
             ev.StageStarted: self._on_stage,
             ev.CheckpointSaved: self._on_checkpoint,
-            ev.CheckpointLoaded: lambda event: None,
+            ev.CheckpointLoaded: self._on_loaded,
             ev.EvalCompleted: self._on_eval,
             ev.ArtifactMade: self._on_artifact,
             ev.Warned: lambda event: self.warnings.append(event.payload.message),
@@ -108,8 +123,29 @@ class Fold:
             self._attempt, self._seq = event.attempt, 0
         self._lost += max(0, event.seq - self._seq - 1)
 
+    def begin_attempt(self) -> None:
+        """Another process tries: it counts from nothing, until it says which checkpoint it goes on from."""
+        self.ending, self.idle = None, 0.0
+        self._wall_time_before = self._summary.wall_time
+        self._go_back_to(_Trained())
+
     def _on_started(self, event: ev.RunStarted) -> None:
-        self.started, self.ending, self.idle = True, None, 0.0
+        self.started = True
+        self.begin_attempt()
+
+    def _on_loaded(self, event: ev.CheckpointLoaded) -> None:
+        if event.payload.env_steps in self._at_checkpoint:
+            self._go_back_to(self._at_checkpoint[event.payload.env_steps])
+
+    def _go_back_to(self, trained: _Trained) -> None:
+        """What an earlier attempt did after its checkpoint is done again, and counts once."""
+        self._summary.episodes, self._summary.env_steps = trained.episodes, trained.env_steps
+        self._summary.episode_return_mean = self._summary.episode_length_mean = None
+        self._returns, self._lengths = (
+            deque(trained.returns, EPISODES_IN_MEAN),
+            deque(trained.lengths, EPISODES_IN_MEAN),
+        )
+        self.stages = list(trained.stages)
 
     def _on_heartbeat(self, event: ev.Heartbeat) -> None:
         self.idle = event.payload.idle
@@ -121,19 +157,27 @@ class Fold:
     def _on_episode(self, event: ev.Episode) -> None:
         payload, summary = event.payload, self._summary
         summary.env_steps = payload.env_steps
-        summary.wall_time = payload.wall_time
+        summary.wall_time = self._wall_time_before + payload.wall_time
         summary.episodes += 1
         self._returns.append(float(payload.episode_return))
         self._lengths.append(payload.episode_length)
 
     def _on_stage(self, event: ev.StageStarted) -> None:
         payload = event.payload
+        if self.stages and payload.index == self.stages[-1].index:
+            return  # a resumed attempt says where it is
         self.stages.append(Stage(payload.index, payload.env_id, payload.env_steps, payload.reason, payload.name))
 
     def _on_checkpoint(self, event: ev.CheckpointSaved) -> None:
         saved = event.payload
         self.checkpoints = [kept for kept in self.checkpoints if kept.path not in (saved.path, *saved.replaced)]
         self.checkpoints.append(ev.Checkpoint(saved.path, saved.env_steps, saved.size, saved.sha256))
+        trained = _Trained(
+            self._summary.episodes, saved.env_steps, tuple(self._returns), tuple(self._lengths), tuple(self.stages)
+        )
+        kept = {checkpoint.env_steps for checkpoint in self.checkpoints}
+        self._at_checkpoint = {steps: old for steps, old in self._at_checkpoint.items() if steps in kept}
+        self._at_checkpoint[saved.env_steps] = trained
 
     def _on_eval(self, event: ev.EvalCompleted) -> None:
         self._summary.eval = event.payload
@@ -147,4 +191,5 @@ class Fold:
 
     def _totals(self, payload: ev.Totals) -> None:
         summary = self._summary
-        summary.env_steps, summary.wall_time, summary.sps = payload.env_steps, payload.wall_time, float(payload.sps)
+        summary.env_steps, summary.sps = payload.env_steps, float(payload.sps)
+        summary.wall_time = self._wall_time_before + payload.wall_time

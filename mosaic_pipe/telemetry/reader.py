@@ -30,6 +30,11 @@ class Skipped(msgspec.Struct):
     oversize: int = 0
     torn: int = 0
 
+    def __add__(self, other: Skipped) -> Skipped:
+        """Both."""
+        counts = zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
+        return Skipped(*(mine + others for mine, others in counts))
+
 
 class EventReader:
     """Yields the events of the file at ``path`` from where the last read ended."""

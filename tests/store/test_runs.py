@@ -100,7 +100,7 @@ def test_a_run_on_another_machine_is_left_alone(runs: Runs) -> None:
 
 def test_the_log_tail_is_bounded(runs: Runs) -> None:
     run = add(runs, "01A" + "0" * 23)
-    run.start_attempt(1)
+    run.events_file(1).parent.mkdir(parents=True)
     assert run.log_tail(1) == []
     run.log_file(1).write_bytes(b"first\n" * 100_000 + b"\xff\xfe" + b"y" * 10_000 + b"\nlast")
     tail = run.log_tail(1, lines=3)

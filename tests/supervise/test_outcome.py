@@ -21,7 +21,7 @@ def said(kind: str, **payload: Any) -> Event:
 
 COMPLETED, CANCELLED = said("run_completed"), said("run_cancelled")
 FAILED = said("run_failed", **{"class": "out_of_memory", "reason": "CUDA out of memory"})
-CANCEL, TIME, HEARTBEAT, LINGERS = ((reason, "why") for reason in StopReason)
+CANCEL, PREEMPT, TIME, HEARTBEAT, LINGERS = ((reason, "why") for reason in StopReason)
 
 
 @pytest.mark.parametrize(
@@ -36,6 +36,9 @@ CANCEL, TIME, HEARTBEAT, LINGERS = ((reason, "why") for reason in StopReason)
         (74, None, None, None, False, ("FAILED", "disk_full")),
         (75, None, CANCELLED, None, False, ("CANCELLED", "killed")),
         (75, None, CANCELLED, CANCEL, False, ("CANCELLED", None)),
+        (75, None, CANCELLED, PREEMPT, False, ("PREEMPTED", "preempted")),
+        (None, "SIGKILL", None, PREEMPT, False, ("PREEMPTED", "preempted")),
+        (0, None, COMPLETED, PREEMPT, False, ("COMPLETED", None)),
         (75, None, CANCELLED, TIME, False, ("TIMED_OUT", "timeout")),
         (75, None, CANCELLED, HEARTBEAT, False, ("FAILED", "worker_lost")),
         (None, "SIGKILL", None, None, False, ("FAILED", "killed")),

@@ -17,7 +17,8 @@ class Checkpoints:
         self._session = session
         self._interval = interval or float("inf")
         self._keep = keep
-        self._written: List[Path] = []
+        self._directory = session.run_dir / "checkpoints"
+        self._written = self._earlier()
         self._last: Optional[int] = None
         self.start_at(0)
 
@@ -29,16 +30,25 @@ class Checkpoints:
         """Let ``write`` save a checkpoint, unless there is one of this very step, and delete what it replaces."""
         if self._last == self._session.env_steps:
             return
-        directory = self._session.run_dir / "checkpoints"
-        directory.mkdir(exist_ok=True)
-        path = write(directory)
+        self._directory.mkdir(exist_ok=True)
+        path = write(self._directory)
         self.start_at(self._session.env_steps)
         if path is None:
             return
         self._last = self._session.env_steps
-        self._written.append(path)
+        self._written = [old for old in self._written if old != path] + [path]
         replaced, self._written = self._written[: -self._keep], self._written[-self._keep :]
         for old in replaced:
             if old.exists():  # the user may have tidied up
                 old.unlink()
         self._session.checkpoint_saved(path, replaced)
+
+    def _earlier(self) -> List[Path]:
+        """Those of earlier attempts, oldest first; what one of them left half written is deleted."""
+        found = []
+        for path in self._directory.glob("*"):
+            if path.name.startswith("."):
+                path.unlink()
+            else:
+                found.append(path)
+        return sorted(found, key=lambda path: path.stat().st_mtime)

@@ -36,12 +36,13 @@ def main(worker: Worker, argv: Optional[List[str]] = None) -> int:
         return _interact(worker, arguments.config)
     if arguments.dry_run:
         return _answer(lambda: worker.config(load_spec(arguments.config)).describe())
-    return _train(worker, arguments.config)
+    return _train(worker, arguments.config, arguments.resume)
 
 
 def _parser(worker: Worker) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m {worker.package}.cli")
     parser.add_argument("--config", type=Path, metavar="FILE", help="the run's spec.json; its directory is the run's")
+    parser.add_argument("--resume", type=Path, metavar="FILE", help="go on from this checkpoint, an earlier attempt's")
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--dry-run", action="store_true", help="resolve and check everything, print it, start nothing")
     how.add_argument("--interactive", action="store_true", help="commands and replies as JSON lines")
@@ -93,10 +94,12 @@ def _refuse(message: str) -> int:
     return ExitCode.USER_ERROR
 
 
-def _train(worker: Worker, config: Path) -> int:
+def _train(worker: Worker, config: Path, checkpoint: Optional[Path]) -> int:
     events = take_over_stdout()
     try:
         spec = load_spec(config)
+        if checkpoint:
+            spec.mode, spec.resume.checkpoint = "resume_training", str(checkpoint)
     except UserError as error:
         return _refuse(str(error))
     run_dir = config.resolve().parent

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from pathlib import Path
 
 from mosaic_worker.cli import main
 from mosaic_worker.errors import UserError
@@ -20,6 +21,7 @@ class RandomConfig:
             raise UserError(f"algo.native: no such parameter: {', '.join(sorted(unknown))}")
         self.misbehave = spec.algo.native.get("misbehave")
         self.step_seconds = spec.algo.native.get("step_seconds", 0.0)
+        self.checkpoint = spec.resume.checkpoint if spec.mode == "resume_training" else None
 
     def describe(self):
         return vars(self)
@@ -39,6 +41,8 @@ class RandomRuntime:
         config, session, env = self.config, self.session, self.env
         env.action_space.seed(config.seed)
         env.reset(seed=config.seed)
+        if config.checkpoint:
+            self.load(Path(config.checkpoint))
         episode_return, length = 0.0, 0
         while self.steps < config.total_timesteps:
             if self.steps == 50 and config.misbehave:
@@ -53,6 +57,15 @@ class RandomRuntime:
                 session.episode(episode_return, length)
                 episode_return, length = 0.0, 0
                 env.reset()
+                if not config.misbehave:
+                    session.safe_point(self.save_checkpoint)
+
+    def load(self, checkpoint):
+        state = json.loads(checkpoint.read_text(encoding="utf-8"))
+        self.steps = state["steps"]
+        self.env.action_space.np_random.bit_generator.state = state["rng"]
+        self.session.continue_from(self.steps)
+        self.session.checkpoint_loaded(checkpoint, self.steps)
 
     def save_checkpoint(self, directory):
         state = {"steps": self.steps, "rng": self.env.action_space.np_random.bit_generator.state}

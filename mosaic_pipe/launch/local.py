@@ -1,0 +1,175 @@
+"""Many runs on this machine: as many at once as fit, each on its own cores, all supervised by this process."""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mosaic_pipe.launch.attempt import begin_attempt, disk_error
+from mosaic_pipe.launch.machine import Held, Machine
+from mosaic_pipe.launch.preparation import Prepared
+from mosaic_pipe.launch.retry import worth_retrying
+from mosaic_pipe.store.attempts import this_owner
+from mosaic_pipe.store.manifest import Manifest
+from mosaic_pipe.store.runs import Runs, next_attempt
+from mosaic_pipe.store.states import State
+from mosaic_pipe.supervise.outcome import StopReason
+from mosaic_pipe.supervise.signals import StopRequests
+from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Progress, Supervisor
+
+_IDLE_SECONDS = 0.5
+
+
+@dataclass(frozen=True)
+class LocalSettings:
+    """How points are run here; ``n_jobs``: at most so many at once, None: as many as fit."""
+
+    n_jobs: int | None = None
+    fail_fast: bool = False
+
+
+@dataclass
+class Board:
+    """Where a launcher stands."""
+
+    total: int
+    ended: list[Manifest] = field(default_factory=list)
+    elsewhere: int = 0
+    """Points that somebody else runs, or has completed meanwhile."""
+    running: dict[str, tuple[Prepared, Progress]] = field(default_factory=dict)
+    """By run id."""
+    notices: list[str] = field(default_factory=list)
+    """What just happened, for the user; taken off by whoever shows it."""
+
+
+Show = Callable[[Board], None]
+
+
+@dataclass
+class _Running:
+    prepared: Prepared
+    supervisor: Supervisor
+    held: Held
+
+
+class LocalLauncher:
+    """Runs points until all have ended, or somebody asks it to stop."""
+
+    def __init__(self, points: Sequence[Prepared], output_dir: Path, settings: LocalSettings, show: Show) -> None:
+        """``show`` is called several times a second.
+
+        Raises:
+            SpecError: a point asks for more than this machine has.
+        """
+        self._waiting = list(points)
+        self._runs = Runs(output_dir)
+        self._settings, self._show = settings, show
+        self._machine = Machine()
+        self._running: list[_Running] = []
+        self._stopping = ""
+        self.board = Board(len(points))
+        for point in points:
+            self._machine.check(point.spec.resources, memory_mb(point))
+
+    def run(self, stop_file: Path) -> Board:
+        """Run the points; a file at ``stop_file`` asks to stop, as Ctrl-C does.
+
+        Raises:
+            UserError: a run's directory could not be written.
+        """
+        with StopRequests() as requests:
+            try:
+                while self._running or (self._waiting and not self._stopping):
+                    self._heed(requests.count, stop_file)
+                    if not self._stopping:
+                        self._start_what_fits()
+                    self._look_after()
+                    self._show(self.board)
+            finally:
+                for one in self._running:  # an error of ours, or a disk that takes nothing
+                    one.supervisor.abandon()
+        return self.board
+
+    def _heed(self, requests: int, stop_file: Path) -> None:
+        if requests > 1:
+            for one in self._running:
+                one.supervisor.kill()
+        elif not self._stopping and (requests or stop_file.exists()):
+            self._stop("stopping with checkpoints; press Ctrl-C again to kill")
+
+    def _stop(self, sentence: str) -> None:
+        self._stopping = sentence
+        self.board.notices.append(sentence)
+        for one in self._running:
+            one.supervisor.stop(StopReason.CANCEL, sentence)
+
+    def _start_what_fits(self) -> None:
+        full: set[tuple[object, int]] = set()
+        for point in list(self._waiting):
+            if self._settings.n_jobs is not None and len(self._running) >= self._settings.n_jobs:
+                return
+            needs = (point.spec.resources, memory_mb(point))
+            if needs in full:
+                continue
+            held = self._machine.take(*needs)
+            if held is None:
+                full.add(needs)
+                continue
+            self._waiting.remove(point)
+            self._start(point, held)
+
+    def _start(self, point: Prepared, held: Held) -> None:
+        run = self._runs.new(point.spec.run_id)
+        number = next_attempt(run)
+
+        def show(progress: Progress) -> None:
+            self.board.running[point.spec.run_id] = (point, progress)
+
+        try:
+            begun = begin_attempt(point, run, number, this_owner(), held.share, show) if number else None
+        except BaseException:
+            self._machine.give_back(held)
+            raise
+        if begun is None:
+            self._machine.give_back(held)
+            self.board.elsewhere += 1
+            return
+        one = _Running(point, begun, held)
+        self._running.append(one)
+        if begun.manifest.state.is_final:
+            self._ended(one)
+
+    def _look_after(self) -> None:
+        poll = select.poll()
+        for one in self._running:
+            poll.register(one.supervisor.process_fd, select.POLLIN)
+        poll.poll((POLL_SECONDS if self._running else _IDLE_SECONDS) * 1000)
+        for one in list(self._running):
+            try:
+                over = one.supervisor.look()
+            except OSError as error:
+                run = self._runs.new(one.prepared.spec.run_id)
+                raise disk_error(error, run, "the end of the run could not be written") from error
+            if over:
+                self._ended(one)
+
+    def _ended(self, one: _Running) -> None:
+        self._running.remove(one)
+        self._machine.give_back(one.held)
+        self.board.running.pop(one.prepared.spec.run_id, None)
+        manifest = one.supervisor.manifest
+        if not self._stopping and worth_retrying(manifest):
+            assert manifest.failure is not None
+            self.board.notices.append(f"{manifest.spec.title()}: {manifest.failure.class_}, trying again")
+            self._waiting.append(one.prepared)
+            return
+        self.board.ended.append(manifest)
+        if self._settings.fail_fast and manifest.state is not State.COMPLETED and not self._stopping:
+            self._stop(f"{manifest.spec.title()} is {manifest.state}: stopping the others (fail_fast)")
+
+
+def memory_mb(point: Prepared) -> int:
+    """MiB of memory that a run is given room for."""
+    return point.spec.resources.memory_mb or point.worker.capabilities.estimated_memory_mb

@@ -1,0 +1,94 @@
+"""What points will cost, judged by earlier runs of the same kind: same worker, algorithm and environment.
+
+Time is taken to be proportional to environment steps. The interval of a kind is that of the middle 80 % of its earlier
+runs; intervals are added up as if all runs were slow, or fast, together, which on a shared machine they are.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import islice
+
+from mosaic_pipe.base.errors import UserError
+from mosaic_pipe.spec.schema import RunSpec
+from mosaic_pipe.store.manifest import Manifest
+from mosaic_pipe.store.runs import Runs
+from mosaic_pipe.store.states import State
+
+NEWEST_RUNS = 1000
+"""How many runs are looked at."""
+
+Kind = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Range:
+    """An expectation and its interval, in seconds."""
+
+    expected: float = 0.0
+    low: float = 0.0
+    high: float = 0.0
+
+    def __add__(self, other: Range) -> Range:
+        return Range(self.expected + other.expected, self.low + other.low, self.high + other.high)
+
+    def times(self, factor: float) -> Range:
+        """All three multiplied."""
+        return Range(self.expected * factor, self.low * factor, self.high * factor)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What points will cost. ``core_seconds``: cores that are held, times how long; ``longest``: of one run."""
+
+    core_seconds: Range
+    longest: Range
+    unknown: tuple[Kind, ...]
+    """Kinds that nothing is known of; their points are not in the numbers."""
+    unknown_points: int
+
+
+def estimate(work: Iterable[tuple[RunSpec, int]], runs: Runs) -> Estimate:
+    """What ``work`` will cost: specs, and the environment steps that each has left."""
+    rates = _seconds_per_step(runs)
+    total, longest = Range(), Range()
+    unknown: dict[Kind, int] = defaultdict(int)
+    for spec, steps in work:
+        kind = kind_of(spec)
+        if kind not in rates:
+            unknown[kind] += 1
+            continue
+        seconds = rates[kind].times(steps)
+        total += seconds.times(spec.resources.cpus)
+        longest = max(longest, seconds, key=lambda range_: range_.expected)
+    return Estimate(total, longest, tuple(unknown), sum(unknown.values()))
+
+
+def kind_of(spec: RunSpec) -> Kind:
+    """Runs of one kind take about the same time for a step."""
+    return spec.worker.name, spec.algo.name, spec.env.id
+
+
+def _seconds_per_step(runs: Runs) -> dict[Kind, Range]:
+    found: dict[Kind, list[float]] = defaultdict(list)
+    for manifest in _newest(runs):
+        if manifest.state is State.COMPLETED and manifest.spec.mode == "train" and manifest.summary.env_steps:
+            seconds = sum((one.ended or one.started) - one.started for one in manifest.attempts)
+            found[kind_of(manifest.spec)].append(seconds / manifest.summary.env_steps)
+    return {kind: _range(sorted(rates)) for kind, rates in found.items()}
+
+
+def _range(rates: list[float]) -> Range:
+    cut = len(rates) // 10
+    return Range(statistics.median(rates), rates[cut], rates[-1 - cut])
+
+
+def _newest(runs: Runs) -> Iterable[Manifest]:
+    for run_id in islice(reversed(runs.ids()), NEWEST_RUNS):
+        try:
+            yield runs.new(run_id).read_manifest()
+        except UserError:
+            continue

@@ -1,0 +1,56 @@
+"""The results of a sweep: mean and interval of each cell, that is of the points that differ in their seed alone."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mosaic_pipe.store.states import State
+from mosaic_pipe.sweep.status import PointStatus
+
+# 97.5 % quantiles of Student's t for 1 to 30 degrees of freedom; above, the normal distribution's is near enough.
+_T = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131),
+    *(2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+_NORMAL = 1.960
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Points that differ in their seed alone. ``half_width``: of the 95 % interval of the mean, Student's t."""
+
+    name: str
+    points: int
+    completed: int
+    mean: float | None
+    half_width: float | None
+
+
+def cells(statuses: Sequence[PointStatus]) -> list[Cell]:
+    """The cells of a sweep, in the order of their first points; the number is the mean return of the last episodes."""
+    overrides = [set(status.point.overrides) for status in statuses]
+    common = set.intersection(*overrides) if len(overrides) > 1 else set()
+    groups: dict[str, list[PointStatus]] = {}
+    for status in statuses:
+        told = [one for one in status.point.overrides if one not in common and not one.startswith("seed=")]
+        groups.setdefault(" ".join(told), []).append(status)
+    return [_cell(name, group) for name, group in groups.items()]
+
+
+def interval(values: Sequence[float]) -> float | None:
+    """Half the width of the 95 % confidence interval of the mean of ``values`` (Student, 1908); None for one value."""
+    freedom = len(values) - 1
+    if freedom < 1:
+        return None
+    quantile = _T[freedom - 1] if freedom <= len(_T) else _NORMAL
+    return quantile * statistics.stdev(values) / (freedom + 1) ** 0.5
+
+
+def _cell(name: str, group: Sequence[PointStatus]) -> Cell:
+    completed = [one.manifest for one in group if one.manifest and one.state == State.COMPLETED.value]
+    means = (manifest.summary.episode_return_mean for manifest in completed)
+    returns = [mean for mean in means if mean is not None]
+    mean = statistics.fmean(returns) if returns else None
+    return Cell(name, len(group), len(completed), mean, interval(returns))

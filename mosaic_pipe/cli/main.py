@@ -1,4 +1,4 @@
-"""The ``mosaic-pipe`` command: ``runs`` and ``workers`` are subcommands, everything else is Hydra's."""
+"""The ``mosaic-pipe`` command: ``runs``, ``sweep``, ``workers`` are subcommands, everything else is Hydra's."""
 
 from __future__ import annotations
 
@@ -40,6 +40,10 @@ def _command(arguments: list[str]) -> Callable[[], int]:
         from mosaic_pipe.cli import runs
 
         return lambda: runs.main(arguments[1:])
+    if name == "sweep":
+        from mosaic_pipe.cli import sweeps
+
+        return lambda: sweeps.main(arguments[1:])
     if name == "workers":
         from mosaic_pipe.cli import workers
 
@@ -48,6 +52,8 @@ def _command(arguments: list[str]) -> Callable[[], int]:
         return _version
     from mosaic_pipe.cli import run
 
+    if name == "plan":
+        return lambda: run.main(["--multirun", "--dry-run", *arguments[1:]])
     return lambda: run.main(arguments or ["--help"])
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from mosaic_pipe.base.errors import Exit, SpecError
 from mosaic_pipe.base.linux import die_with_parent
+from mosaic_pipe.cli.tables import print_json
 from mosaic_pipe.launch.preparation import Preparation
 from mosaic_pipe.spec.identity import spec_hash
 from mosaic_pipe.spec.schema import RunSpec
@@ -30,7 +31,7 @@ def dry_run_spec(spec: RunSpec, say: Callable[[str], None]) -> int:
     if asked.returncode:
         raise SpecError(asked.stderr.strip().removeprefix("error: "), where=f"worker {spec.worker.name}")
     answer = {"spec_hash": spec_hash(spec), "spec": spec, "worker": msgspec.json.decode(asked.stdout)}
-    print(msgspec.json.format(msgspec.json.encode(answer), indent=2).decode())
+    print_json(answer)
     return Exit.OK
 
 

@@ -31,3 +31,9 @@ def resume_command(run_id: str, output_dir: Path) -> str:
     """The command line that goes on with a run in ``output_dir``."""
     where = [] if output_dir == default_output_dir() else [f"output_dir={output_dir}"]
     return shlex.join([own_command(), "mode=resume_training", f"resume.run={run_id}", *where])
+
+
+def sweep_command(verb: str, name: str, output_dir: Path, *options: str) -> str:
+    """The command line that does ``verb`` to the sweep ``name`` in ``output_dir``."""
+    where = [] if output_dir == default_output_dir() else ["--output-dir", str(output_dir)]
+    return shlex.join([own_command(), "sweep", verb, name, *options, *where])

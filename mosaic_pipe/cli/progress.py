@@ -10,6 +10,7 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
 
 from mosaic_pipe.cli.notice import show_notice
+from mosaic_pipe.cli.tables import duration
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.supervisor import Progress
@@ -47,7 +48,7 @@ class ProgressDisplay:
             self._live.show(progress)
         elif progress.state is not self._state or time.monotonic() >= self._due:
             self._state, self._due = progress.state, time.monotonic() + PLAIN_SECONDS
-            show_notice(f"{progress.state}  {_numbers(progress, self._spec)}")
+            show_notice(f"{progress.state}  {numbers(progress, self._spec)}")
 
 
 class _LiveLine:
@@ -68,7 +69,7 @@ class _LiveLine:
             self._task,
             completed=_budget(progress.summary, self._spec)[0],
             description=_phase(progress),
-            numbers=_numbers(progress, self._spec),
+            numbers=numbers(progress, self._spec),
         )
 
 
@@ -78,7 +79,7 @@ def _phase(progress: Progress) -> str:
     return progress.state.lower()
 
 
-def _numbers(progress: Progress, spec: RunSpec) -> str:
+def numbers(progress: Progress, spec: RunSpec) -> str:
     """Steps, steps a second, mean return, time left; what is known of them."""
     summary = progress.summary
     done, total, unit = _budget(summary, spec)
@@ -88,7 +89,7 @@ def _numbers(progress: Progress, spec: RunSpec) -> str:
     if summary.episode_return_mean is not None:
         parts.append(f"mean return {summary.episode_return_mean:.1f}")
     if summary.sps and unit == "steps" and not progress.state.is_final:
-        parts.append(f"ETA {_duration((total - done) / summary.sps)}")
+        parts.append(f"ETA {duration((total - done) / summary.sps)}")
     return "  ".join(parts)
 
 
@@ -97,9 +98,3 @@ def _budget(summary: Summary, spec: RunSpec) -> tuple[int, int, str]:
     if spec.mode == "policy_eval":
         return summary.episodes, spec.eval.episodes * spec.eval.repeat, "episodes"
     return summary.env_steps, spec.total_timesteps, "steps"
-
-
-def _duration(seconds: float) -> str:
-    minutes, seconds = divmod(max(0, round(seconds)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

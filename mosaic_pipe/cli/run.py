@@ -22,16 +22,10 @@ from omegaconf.errors import OmegaConfBaseException
 from mosaic_pipe.base.bundled import bundled
 from mosaic_pipe.base.errors import Exit, SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import as_spec_error
+from mosaic_pipe.cli.invocation import invocation
 from mosaic_pipe.cli.notice import show_notice
-from mosaic_pipe.cli.script import settle_script
-from mosaic_pipe.cli.where import given_keys, locator
-from mosaic_pipe.launch.resume import with_checkpoint
-from mosaic_pipe.spec.compose import compose_spec
-from mosaic_pipe.store.runs import Runs
+from mosaic_pipe.cli.specs import spec_of, split_call
 from mosaic_pipe.workers.registry import config_dirs
-
-# Keys of the config that say how to call a run, not what it is.
-_NOT_SPEC: dict[str, type] = {"output_dir": str, "dry_run": bool}
 
 
 def main(arguments: list[str]) -> int:
@@ -44,7 +38,8 @@ def main(arguments: list[str]) -> int:
         UserError: anything wrong with the config.
     """
     sys.argv[1:] = _with_our_flags(arguments)
-    codes: list[int] = []
+    codes = invocation.exit_codes
+    invocation.arguments = arguments
     # Hydra otherwise prints errors itself, exits with 1, and hides where they come from.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     Plugins.instance().register(_WorkersConfigs)
@@ -81,26 +76,16 @@ def _run(config: DictConfig, arguments: list[str]) -> int:
         plain = cast(dict[str, Any], OmegaConf.to_container(config, resolve=True))
     except OmegaConfBaseException as error:  # an interpolation that leads nowhere
         raise as_spec_error(error) from error
-    output_dir, dry_run = (_pop(plain, key, type_) for key, type_ in _NOT_SPEC.items())
+    call, plain = split_call(plain)
     hydra_config = HydraConfig.get()
-    plain = with_checkpoint(plain, given_keys(hydra_config), Runs(Path(output_dir)))
-    spec = compose_spec(plain, locator(hydra_config))
-    if spec.worker.script is not None:
-        spec = settle_script(spec, spec.worker.script, arguments, hydra_config.overrides.task)
-    if dry_run or spec.mode == "interactive":
+    spec = spec_of(plain, call, hydra_config.overrides.task, hydra_config.runtime.choices, arguments)
+    if call.dry_run or spec.mode == "interactive":
         from mosaic_pipe.cli.one_off import dry_run_spec, interact_with
 
-        return dry_run_spec(spec, show_notice) if dry_run else interact_with(spec, show_notice)
+        return dry_run_spec(spec, show_notice) if call.dry_run else interact_with(spec, show_notice)
     from mosaic_pipe.cli.foreground import run_in_foreground
 
-    return run_in_foreground(spec, Path(output_dir))
-
-
-def _pop(plain: dict[str, Any], key: str, type_: type) -> Any:
-    value = plain.pop(key, None)
-    if not isinstance(value, type_):
-        raise SpecError(f"expected {type_.__name__}, got {value!r}", where=key)
-    return value
+    return run_in_foreground(spec, Path(call.output_dir))
 
 
 def _with_our_flags(arguments: list[str]) -> list[str]:

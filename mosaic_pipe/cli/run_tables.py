@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 
 from mosaic_pipe.base.errors import Exit
-from mosaic_pipe.cli.tables import print_table
+from mosaic_pipe.cli.tables import print_json, print_table
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs, current_manifest
@@ -26,7 +25,7 @@ def list_runs(runs: Runs, options: argparse.Namespace) -> int:
     """List the runs that pass the filters."""
     rows = [row for manifest in runs.manifests() if _passes(row := run_row(manifest), options)]
     if options.json:
-        print(msgspec.json.format(msgspec.json.encode(rows), indent=2).decode())
+        print_json(rows)
     elif rows:
         print_table(_COLUMNS, map(_cells, rows), right=_COLUMNS[-3:])
     else:

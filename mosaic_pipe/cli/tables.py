@@ -1,10 +1,11 @@
-"""Tables on stdout. Lines are as long as their content, as those of ``docker ps``: nothing is cut or folded."""
+"""Tables and JSON on stdout. A table's lines are as long as their content, as those of ``docker ps``."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
+import msgspec
 from rich.console import Console
 from rich.table import Table
 
@@ -23,3 +24,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, right:
     for row in zip(*shown, strict=True):
         table.add_row(*row)
     Console(highlight=False, width=_NO_LIMIT).print(table)
+
+
+def print_json(value: Any) -> None:
+    """Print ``value`` as JSON."""
+    print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def duration(seconds: float) -> str:
+    """``1:05:09``, or ``5:09``."""
+    minutes, seconds = divmod(max(0, round(seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mosaic_pipe.spec.compose import Locate
 
 
-def given_keys(hydra_config: Any) -> list[str]:
-    """The dotted keys that the command line of this composition sets; of a group, its name."""
-    return [_key(override) for override in hydra_config.overrides.task]
+def given_keys(overrides: Iterable[str]) -> list[str]:
+    """The dotted keys that ``overrides`` set; of a group, its name."""
+    return [_key(override) for override in overrides]
 
 
-def locator(hydra_config: Any) -> Locate:
-    """Tells, for a dotted key of this composition, the key and what set it.
+def locator(overrides: Sequence[str], choices: Mapping[str, Any]) -> Locate:
+    """Tells, for a dotted key of a composition, the key and what set it.
 
     Args:
-        hydra_config: Hydra's own node of the composed config.
+        overrides: those of the composition.
+        choices: which config was chosen in each group.
     """
-    overrides: list[str] = list(hydra_config.overrides.task)
-    choices: dict[str, Any] = dict(hydra_config.runtime.choices)
 
     def locate(key: str) -> str:
         if sets(overrides, key):

@@ -7,12 +7,10 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import msgspec
-
 from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.base.suggest import did_you_mean
 from mosaic_pipe.cli.notice import show_notice
-from mosaic_pipe.cli.tables import print_table
+from mosaic_pipe.cli.tables import print_json, print_table
 from mosaic_pipe.workers import environment as env
 from mosaic_pipe.workers import uv
 from mosaic_pipe.workers.capabilities import known_extras
@@ -103,7 +101,7 @@ def _show(options: argparse.Namespace) -> int:
         for name, algorithm in worker.capabilities.algorithms.items()
     ]
     if options.json:
-        print(msgspec.json.format(msgspec.json.encode(worker.capabilities), indent=2).decode())
+        print_json(worker.capabilities)
     else:
         print_table(("algorithm", "actions", "observations", "extras", "source", "runs here"), rows)
     return Exit.OK

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.launch.attempt import begin_attempt, disk_error
 from mosaic_pipe.launch.machine import Held, Machine
 from mosaic_pipe.launch.preparation import Prepared
-from mosaic_pipe.launch.retry import worth_retrying
 from mosaic_pipe.store.attempts import this_owner
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.runs import Runs, next_attempt
@@ -18,6 +18,7 @@ from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.outcome import StopReason
 from mosaic_pipe.supervise.signals import StopRequests
 from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Progress, Supervisor
+from mosaic_pipe.sweep.retry import worth_retrying
 
 _IDLE_SECONDS = 0.5
 
@@ -69,6 +70,7 @@ class LocalLauncher:
         self._machine = Machine()
         self._running: list[_Running] = []
         self._stopping = ""
+        self._error: UserError | None = None
         self.board = Board(len(points))
         for point in points:
             self._machine.check(point.spec.resources, memory_mb(point))
@@ -90,6 +92,8 @@ class LocalLauncher:
             finally:
                 for one in self._running:  # an error of ours, or a disk that takes nothing
                     one.supervisor.abandon()
+        if self._error:
+            raise self._error
         return self.board
 
     def _heed(self, requests: int, stop_file: Path) -> None:
@@ -127,11 +131,12 @@ class LocalLauncher:
         def show(progress: Progress) -> None:
             self.board.running[point.spec.run_id] = (point, progress)
 
+        begun = None
         try:
             begun = begin_attempt(point, run, number, this_owner(), held.share, show) if number else None
-        except BaseException:
-            self._machine.give_back(held)
-            raise
+        except UserError as error:  # a full disk is full for the next one too
+            self._error = error
+            self._stop(str(error))
         if begun is None:
             self._machine.give_back(held)
             self.board.elsewhere += 1
@@ -148,11 +153,12 @@ class LocalLauncher:
         poll.poll((POLL_SECONDS if self._running else _IDLE_SECONDS) * 1000)
         for one in list(self._running):
             try:
-                over = one.supervisor.look()
+                if one.supervisor.look():
+                    self._ended(one)
             except OSError as error:
                 run = self._runs.new(one.prepared.spec.run_id)
-                raise disk_error(error, run, "the end of the run could not be written") from error
-            if over:
+                self._error = disk_error(error, run, "the end of the run could not be written")
+                self._stop(str(self._error))
                 self._ended(one)
 
     def _ended(self, one: _Running) -> None:

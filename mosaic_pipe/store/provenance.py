@@ -26,7 +26,7 @@ def provenance(environment: str, versions: dict[str, str]) -> Provenance:
         versions: of the worker and its library, by name.
     """
     return Provenance(
-        argv=[masked(argument) for argument in sys.argv],
+        argv=own_arguments(),
         cwd=str(Path.cwd()),
         created=time.time(),
         user=_user(),
@@ -35,6 +35,11 @@ def provenance(environment: str, versions: dict[str, str]) -> Provenance:
         packages=PACKAGES_FILE,
         git=git_state(Path.cwd()),
     )
+
+
+def own_arguments() -> list[str]:
+    """How this command was called, fit to be kept."""
+    return [masked(argument) for argument in sys.argv]
 
 
 def git_state(directory: Path) -> dict[str, Any] | None:

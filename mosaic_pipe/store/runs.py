@@ -135,9 +135,11 @@ def _write_end(run: RunDir, manifest: Manifest) -> Manifest:
     record_fold(manifest, fold, skipped)
     attempt = manifest.attempts[-1]
     manifest.state = attempt.state = check_transition(manifest.state, State.FAILED)
-    reason = "the supervisor ended without writing the end of the run"
-    manifest.failure = FailureReport(Failure.WORKER_LOST, reason, run.log_tail(attempt.number))
-    attempt.failure, attempt.ended = Failure.WORKER_LOST, time.time()
+    kind, reason = Failure.WORKER_LOST, "the supervisor ended without writing the end of the run"
+    if attempt.slurm:
+        kind, reason = Failure.NODE_FAILURE, f"the Slurm job ended on {attempt.host} without writing the end of the run"
+    manifest.failure = FailureReport(kind, reason, run.log_tail(attempt.number))
+    attempt.failure, attempt.ended = kind, time.time()
     try:
         run.write_manifest(manifest)
         run.release_reserve()

@@ -79,10 +79,12 @@ class Submission(Struct, frozen=True, kw_only=True):
 
 
 class Jobs(Struct, frozen=True, kw_only=True):
-    """An array of Slurm jobs: task ``n`` runs ``run_ids[n]``. Slurm uses ids again, so the time belongs to them."""
+    """An array of Slurm jobs, submitted or about to be: task ``n`` is for the run ``run_ids[n]``.
 
-    cluster: str
-    array_id: str
+    ``token`` stands in the jobs' comment. Ids of jobs would not do: Slurm uses them again.
+    """
+
+    token: str
     submitted: float
     run_ids: list[str]
     schema_version: int = SCHEMA_VERSION
@@ -146,9 +148,9 @@ class Sweep:
         """All arrays of Slurm jobs, oldest first."""
         return [self._read(path, Jobs) for path in sorted((self.path / "jobs").glob("[!.]*.json"))]
 
-    def add_jobs(self, jobs: Jobs) -> None:
-        """Put an array of Slurm jobs on record."""
-        self._write("jobs", jobs)
+    def add_jobs(self, jobs: Jobs) -> Path:
+        """Put an array of Slurm jobs on record; returns the record, which may be taken back."""
+        return self.path / "jobs" / f"{self._write('jobs', jobs)}.json"
 
     @contextmanager
     def launcher(self) -> Iterator[Path]:

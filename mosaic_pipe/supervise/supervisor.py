@@ -132,12 +132,12 @@ class Supervisor:
             self._write()
 
     def _check_requests(self, process: WorkerProcess) -> None:
-        if self._superseded():
+        if self.superseded():
             process.kill()
         elif self._stop is None and self._run.stop_file(self._attempt.number).exists():
             self._ask_to_stop(process, StopReason.CANCEL, "somebody asked for it to stop")
 
-    def _superseded(self) -> bool:
+    def superseded(self) -> bool:
         """Whether another attempt was begun: this machine was taken for dead. What is on disk is the other's now."""
         return self._run.owner_file(self._attempt.number + 1).exists()
 
@@ -185,7 +185,7 @@ class Supervisor:
         if end.failure:
             attempt.failure = end.failure[0]
             self.manifest.failure = FailureReport(*end.failure, self._run.log_tail(attempt.number))
-        if self._superseded():
+        if self.superseded():
             return
         self._record()
         self._run.write_manifest(self.manifest, use_reserve=True)
@@ -196,7 +196,7 @@ class Supervisor:
         self.manifest.state = check_transition(self.manifest.state, state)
 
     def _write(self) -> None:
-        if self._superseded():
+        if self.superseded():
             return
         self._record()
         self._written = time.monotonic()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.store.attempts import IsGone, is_gone, newest_attempt, owner_of
@@ -12,6 +13,7 @@ from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.runs import Runs, current_manifest
 from mosaic_pipe.store.states import State
 from mosaic_pipe.store.sweeps import Point
+from mosaic_pipe.sweep.retry import worth_retrying
 
 NEW, QUEUED, DONE = "NEW", "QUEUED", State.COMPLETED.value
 
@@ -44,7 +46,7 @@ ENDED = frozenset(state.value for state in State if state.is_final and state is 
 
 
 def look_at(
-    points: Iterable[Point], runs: Runs, gone: IsGone = is_gone, queued: Collection[str] = ()
+    points: Iterable[Point], runs: Runs, gone: IsGone = is_gone, queued: Mapping[str, bool] = MappingProxyType({})
 ) -> list[PointStatus]:
     """The status of each of ``points``.
 
@@ -52,7 +54,7 @@ def look_at(
         points: of a sweep.
         runs: where their runs are.
         gone: tells whether a supervisor is dead.
-        queued: ids of the runs that a job in a queue is there for.
+        queued: ids of the runs that a job in a queue is there for; True: the job has not started.
     """
     return [_look_at(point, runs, gone, queued) for point in points]
 
@@ -66,7 +68,7 @@ def counted(statuses: Iterable[PointStatus]) -> str:
     return ", ".join(found) or "none"
 
 
-def _look_at(point: Point, runs: Runs, gone: IsGone, queued: Collection[str]) -> PointStatus:
+def _look_at(point: Point, runs: Runs, gone: IsGone, queued: Mapping[str, bool]) -> PointStatus:
     run = runs.new(point.run_id)
     newest = newest_attempt(run)
     if newest == 0:
@@ -81,5 +83,6 @@ def _look_at(point: Point, runs: Runs, gone: IsGone, queued: Collection[str]) ->
             return PointStatus(point, State.PENDING.value, manifest)
     if manifest is None:
         return PointStatus(point, QUEUED if point.run_id in queued else NEW)
-    waits = manifest.state.value in ENDED and point.run_id in queued
-    return PointStatus(point, QUEUED if waits else manifest.state.value, manifest)
+    if manifest.state.value in ENDED and point.run_id in queued and (queued[point.run_id] or worth_retrying(manifest)):
+        return PointStatus(point, QUEUED, manifest)
+    return PointStatus(point, manifest.state.value, manifest)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ def interval(values: Sequence[float]) -> float | None:
     if freedom < 1:
         return None
     quantile = _T[freedom - 1] if freedom <= len(_T) else _NORMAL
-    return quantile * statistics.stdev(values) / (freedom + 1) ** 0.5
+    return quantile * statistics.stdev(values) / math.sqrt(freedom + 1)
 
 
 def _cell(name: str, group: Sequence[PointStatus]) -> Cell:

@@ -1,0 +1,76 @@
+"""From a submission on record to its runs: here, in the background, or on Slurm."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from mosaic_pipe.cli.notice import show_notice
+from mosaic_pipe.cli.own import sweep_command
+from mosaic_pipe.cli.sweep_display import SweepDisplay
+from mosaic_pipe.launch.local import LocalLauncher, LocalSettings
+from mosaic_pipe.launch.machine import Machine
+from mosaic_pipe.launch.preparation import Preparation
+from mosaic_pipe.store.sweeps import Submission, Sweep
+from mosaic_pipe.sweep.plan import Plan
+
+
+def launch(sweep: Sweep, name: str, output_dir: Path) -> None:
+    """Run what the submission ``name`` of ``sweep`` set out to run, as it says.
+
+    Raises:
+        UserError: it could not be started.
+    """
+    submission = sweep.submission(name)
+    if submission.launcher == "slurm":
+        from mosaic_pipe.cli.slurm import launch_on_slurm
+
+        launch_on_slurm(sweep, submission, output_dir)
+    elif submission.settings["detach"]:
+        _launch_detached(sweep, name, output_dir)
+    else:
+        launch_here(sweep, submission, output_dir)
+
+
+def launch_here(sweep: Sweep, submission: Submission, output_dir: Path) -> None:
+    """Run the points on this machine, until all have ended or somebody asks to stop.
+
+    Raises:
+        UserError: a point asks for more than this machine has, or a disk takes nothing more.
+    """
+    preparation, points = Preparation(show_notice), sweep.points()
+    prepared = [preparation.prepare(points[digest].spec) for digest in submission.todo if digest in points]
+    settings = _local_settings(submission.settings)
+    with SweepDisplay(sweep.name, len(prepared)) as display, sweep.launcher() as stop_file:
+        LocalLauncher(prepared, output_dir, settings, display.show).run(stop_file)
+
+
+def machine_slots(kind: str, settings: dict[str, Any], plan: Plan) -> int | None:
+    """How many cores the points of ``plan`` will use at once; None: the scheduler decides."""
+    if kind != "local":
+        return None
+    cores, n_jobs = len(Machine().cores), settings.get("n_jobs")
+    most = max((spec.resources.cpus for _, _, spec in plan.missing), default=1)
+    return cores if n_jobs is None else min(cores, n_jobs * most)
+
+
+def _local_settings(settings: dict[str, Any]) -> LocalSettings:
+    return LocalSettings(n_jobs=settings["n_jobs"], fail_fast=settings["fail_fast"])
+
+
+def _launch_detached(sweep: Sweep, name: str, output_dir: Path) -> None:
+    """The same in a process that outlives this terminal."""
+    log = sweep.path / "submissions" / f"{name}.log"
+    command = [sys.executable, "-m", "mosaic_pipe.cli.main", "sweep", "work", sweep.name, name]
+    with log.open("ab") as out:
+        subprocess.Popen(
+            [*command, "--output-dir", str(output_dir)],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+        )
+    show_notice(f"detached: {sweep_command('watch', sweep.name, output_dir)}\nlog: {shlex.quote(str(log))}")

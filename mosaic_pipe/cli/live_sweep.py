@@ -1,0 +1,72 @@
+"""A sweep while it goes on: its points as they are now, wherever they run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
+
+from mosaic_pipe.store.runs import Runs
+from mosaic_pipe.store.sweeps import Sweep
+from mosaic_pipe.sweep.status import PointStatus, counted, look_at
+
+if TYPE_CHECKING:
+    from mosaic_pipe.launch.slurm.queue import Queue
+
+_ROWS = 20
+
+
+class LiveSweep:
+    """Asks runs' manifests each time, and Slurm's queue now and then, where the sweep has jobs in it."""
+
+    def __init__(self, sweep: Sweep, runs: Runs) -> None:
+        self.sweep, self._runs = sweep, runs
+        self._queue = _queue(sweep)
+
+    def look(self) -> list[PointStatus]:
+        """The status of every point.
+
+        Raises:
+            SlurmUnreachable: it has jobs in Slurm's queue, and Slurm does not answer.
+        """
+        points = self.sweep.points().values()
+        if self._queue is None:
+            return look_at(points, self._runs)
+        return look_at(points, self._runs, self._queue.is_gone, self._queue.waiting())
+
+    def stop(self) -> None:
+        """Ask everything that runs to stop with a checkpoint, and take what waits off Slurm's queue."""
+        running = {one.point.run_id: one.manifest for one in self.look() if one.is_active and one.manifest}
+        for stop_file in self.sweep.launchers():
+            stop_file.touch()
+        for run_id, manifest in running.items():
+            if not manifest.state.is_final:
+                self._runs.new(run_id).stop_file(manifest.attempts[-1].number).touch()
+        if self._queue:
+            self._queue.cancel([run_id for run_id, manifest in running.items() if not manifest.state.is_final])
+
+    def table(self, statuses: Sequence[PointStatus]) -> Group:
+        """What to show of it on a terminal."""
+        active = [status for status in statuses if status.is_active and status.manifest]
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+        for status in active[:_ROWS]:
+            assert status.manifest is not None
+            summary, spec = status.manifest.summary, status.manifest.spec
+            mean = "" if summary.episode_return_mean is None else f"return {summary.episode_return_mean:.1f}"
+            steps = f"{summary.env_steps}/{spec.total_timesteps} steps"
+            table.add_row(Text(spec.title()), Text(status.state.lower(), style="cyan"), steps, mean)
+        if len(active) > _ROWS:
+            table.add_row(f"… and {len(active) - _ROWS} more")
+        return Group(Text(f"sweep {self.sweep.name}  {counted(statuses)}", style="bold"), table)
+
+
+def _queue(sweep: Sweep) -> Queue | None:
+    """Slurm's queue, for a sweep that ever had jobs in it."""
+    if not sweep.jobs():
+        return None
+    from mosaic_pipe.launch.slurm.queue import Queue
+
+    return Queue(sweep)

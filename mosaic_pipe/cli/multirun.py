@@ -1,0 +1,176 @@
+"""A multirun as a sweep: its points are composed, planned against what the sweep has, and launched. Hydra's side."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hydra.core.utils import JobReturn, JobStatus
+from hydra.errors import HydraException
+from hydra.types import HydraContext, TaskFunction
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from mosaic_pipe.base.errors import Exit, SpecError, UserError
+from mosaic_pipe.cli.hydra_errors import as_spec_error
+from mosaic_pipe.cli.invocation import invocation
+from mosaic_pipe.cli.launching import launch, machine_slots
+from mosaic_pipe.cli.live_sweep import LiveSweep
+from mosaic_pipe.cli.notice import show_notice
+from mosaic_pipe.cli.plan_text import budget_refusal, changes_refusal, describe_plan
+from mosaic_pipe.cli.points import PointComposer
+from mosaic_pipe.cli.specs import Call, spec_of, split_call
+from mosaic_pipe.cli.sweep_name import sweep_name
+from mosaic_pipe.cli.sweep_tables import print_summary, worst_exit_code
+from mosaic_pipe.launch.preparation import Preparation
+from mosaic_pipe.spec.identity import spec_hash
+from mosaic_pipe.spec.schema import RunSpec
+from mosaic_pipe.store.provenance import own_arguments
+from mosaic_pipe.store.sweeps import Submission, Sweep, Sweeps
+from mosaic_pipe.sweep.estimate import estimate
+from mosaic_pipe.sweep.plan import Plan, make_plan
+from mosaic_pipe.sweep.status import PointStatus
+
+_REFUSALS_SHOWN = 5
+
+Wanted = list[tuple[tuple[str, ...], RunSpec]]
+
+
+class SweepLauncher:
+    """Runs what is missing of a sweep; behind ``hydra/launcher=local`` and ``slurm``."""
+
+    def __init__(self, kind: str, settings: dict[str, Any]) -> None:
+        """``settings``: of the launcher, from ``conf/hydra/launcher``."""
+        self.kind = kind
+        plain = OmegaConf.to_container(OmegaConf.create(settings))
+        assert isinstance(plain, dict)
+        self._settings = {str(key): value for key, value in plain.items()}
+
+    def setup(self, *, hydra_context: HydraContext, task_function: TaskFunction, config: DictConfig) -> None:
+        """As Hydra wants it."""
+        self._config = config
+        self._composer = PointComposer(hydra_context.config_loader, config)
+
+    def launch(self, job_overrides: Sequence[Sequence[str]]) -> Sequence[JobReturn]:
+        """Run what is missing of these points.
+
+        Returns:
+            For each, the mean return of its run as Hydra's return value; None where there is none, or nobody waited.
+
+        Raises:
+            UserError: nothing was started.
+        """
+        call, wanted = self._wanted(job_overrides)
+        found = {overrides: status for (overrides, _), status in zip(wanted, self._run(call, wanted), strict=True)}
+        statuses = [found.get(tuple(one)) for one in job_overrides]
+        invocation.exit_codes.append(worst_exit_code([status for status in statuses if status]))
+        return [
+            JobReturn(overrides=list(one), status=JobStatus.COMPLETED, _return_value=_mean_return(status))
+            for one, status in zip(job_overrides, statuses, strict=True)
+        ]
+
+    def _run(self, call: Call, wanted: Wanted) -> list[PointStatus | None]:
+        if not wanted:
+            return []
+        output_dir = Path(call.output_dir)
+        sweeps, name = Sweeps(output_dir), sweep_name(self._config, wanted[0][1].sweep)
+        have = LiveSweep(sweeps.find(name), call.runs).look() if name in sweeps.names() else []
+        plan = make_plan(wanted, have)
+        cost = estimate(((spec, _steps_left(plan, digest, spec)) for _, digest, spec in plan.missing), call.runs)
+        slots = machine_slots(self.kind, self._settings, plan)
+        print(describe_plan(name, plan, cost, slots), file=sys.stdout if call.dry_run else sys.stderr)
+        refusal = changes_refusal(name, plan) if not call.replan else None
+        if refusal := refusal or budget_refusal(cost, call.budget):
+            raise refusal
+        if call.dry_run:
+            return [None] * len(wanted)
+        preparation = Preparation(show_notice)  # before anything is on record: an environment may fail to be made
+        for _, _, spec in plan.missing:
+            preparation.prepare(spec)
+        sweep = sweeps.open(name)
+        submission = self._submission(sweep, plan, call)
+        name_of_submission = sweep.submit(submission)
+        if submission.todo:
+            launch(sweep, name_of_submission, output_dir)
+        by_hash = {one.point.spec_hash: one for one in LiveSweep(sweep, call.runs).look()}
+        asked = [by_hash[digest] for _, digest, _ in plan.asked]
+        print_summary(sweep, asked, output_dir)
+        return [by_hash[spec_hash(spec)] for _, spec in wanted]
+
+    def _wanted(self, job_overrides: Sequence[Sequence[str]]) -> tuple[Call, Wanted]:
+        """How to call the sweep, and its points.
+
+        Raises:
+            SpecError: some are refused, and the config does not say to leave them out.
+        """
+        call: Call | None = None
+        wanted: Wanted = []
+        refused: list[tuple[tuple[str, ...], UserError]] = []
+        checks = Preparation(show_notice)
+        for overrides in map(tuple, job_overrides):
+            try:
+                composed = self._compose(overrides)
+                its_call, config = split_call(composed.config)
+                if its_call != (call := call or its_call):
+                    raise SpecError("holds for a whole sweep", where=_first_difference(call, its_call))
+                spec = spec_of(config, call, overrides, composed.choices, invocation.arguments)
+                if spec.mode == "interactive":
+                    raise SpecError("is no part of a sweep", where="mode=interactive")
+                checks.check(spec)
+                wanted.append((overrides, spec))
+            except UserError as error:
+                refused.append((overrides, error))
+        if refused and not (call and call.skip_refused):
+            raise _refusal(refused, len(job_overrides))
+        for overrides, reason in refused:
+            show_notice(f"left out: {' '.join(overrides)}: {reason}")
+        assert call is not None, "a sweep has points"
+        return call, wanted
+
+    def _compose(self, overrides: tuple[str, ...]) -> Any:
+        try:
+            return self._composer.compose(overrides)
+        except (HydraException, OmegaConfBaseException) as error:
+            raise as_spec_error(error) from error
+
+    def _submission(self, sweep: Sweep, plan: Plan, call: Call) -> Submission:
+        settings = {**self._settings, "fail_fast": call.fail_fast, "detach": call.detach}
+        return Submission(
+            submitted=time.time(),
+            argv=own_arguments(),
+            launcher=self.kind,
+            settings=settings,
+            points=[sweep.point(overrides, spec) for overrides, digest, spec in plan.asked if digest not in plan.known],
+            replaced=[change.spec_hash for change in plan.changes],
+            todo=[digest for _, digest, _ in plan.missing],
+        )
+
+
+def _steps_left(plan: Plan, digest: str, spec: RunSpec) -> int:
+    known = plan.known.get(digest)
+    saved = known.manifest.checkpoints if known and known.manifest else []
+    return spec.total_timesteps - (saved[-1].env_steps if saved else 0)
+
+
+def _mean_return(status: PointStatus | None) -> float | None:
+    return status.manifest.summary.episode_return_mean if status and status.manifest else None
+
+
+def _first_difference(call: Call, other: Call) -> str:
+    return next(key for key in Call.__struct_fields__ if getattr(call, key) != getattr(other, key))
+
+
+def _refusal(refused: Sequence[tuple[tuple[str, ...], UserError]], points: int) -> UserError:
+    """One error for all; where all points have the same, that one alone."""
+    reasons = list(dict.fromkeys(str(error) for _, error in refused))
+    if len(reasons) == 1 and len(refused) == points:
+        return refused[0][1]
+    shown = [f"{' '.join(overrides)}: {error}" for overrides, error in refused[:_REFUSALS_SHOWN]]
+    more = [f"… and {len(refused) - len(shown)} more"] if len(refused) > len(shown) else []
+    hint = "nothing was started; skip_refused=true leaves them out"
+    error = SpecError("\n  ".join([f"{len(refused)} of {points} points are refused:", *shown, *more]), hint=hint)
+    error.exit_code = Exit.BAD_INPUT
+    return error

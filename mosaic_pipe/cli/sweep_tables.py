@@ -1,0 +1,114 @@
+"""Tables about sweeps."""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.markup import escape
+
+from mosaic_pipe.base.errors import Exit
+from mosaic_pipe.cli.foreground import exit_code
+from mosaic_pipe.cli.live_sweep import LiveSweep
+from mosaic_pipe.cli.own import sweep_command
+from mosaic_pipe.cli.tables import print_json, print_table
+from mosaic_pipe.store.runs import Runs
+from mosaic_pipe.store.sweeps import Sweep, Sweeps
+from mosaic_pipe.sweep.status import DONE, PointStatus, counted
+from mosaic_pipe.sweep.summary import Cell, cells
+
+_COLUMNS = ("run", "state", "overrides", "attempts", "steps", "reason")
+
+
+def print_summary(sweep: Sweep, statuses: Sequence[PointStatus], output_dir: Path) -> None:
+    """The results of a sweep by cell, and what to do next."""
+    print_cells(cells(statuses))
+    print(f"sweep {sweep.name}: {counted(statuses)}")
+    print(f"  look       {sweep_command('status', sweep.name, output_dir)}")
+    if any(status.is_active for status in statuses):
+        print(f"  watch      {sweep_command('watch', sweep.name, output_dir)}")
+    failed = Counter(status.failure for status in statuses if status.is_missing and status.failure)
+    if failed:
+        print(f"  try again  {sweep_command('retry', sweep.name, output_dir, '--failed')}")
+
+
+def list_sweeps(options: argparse.Namespace) -> int:
+    """List all sweeps."""
+    sweeps, runs = Sweeps(options.output_dir), Runs(options.output_dir)
+    found = [(sweep, LiveSweep(sweep, runs).look()) for sweep in map(sweeps.find, sweeps.names())]
+    if options.json:
+        print_json([{"name": sweep.name, "points": Counter(one.state for one in points)} for sweep, points in found])
+    elif found:
+        rows = [(escape(sweep.name), str(len(points)), escape(counted(points))) for sweep, points in found]
+        print_table(("sweep", "points", "state"), rows, right=("points",))
+    else:
+        print(f"no sweeps in {sweeps.directory}")
+    return Exit.OK
+
+
+def show_sweep(options: argparse.Namespace) -> int:
+    """Show one sweep."""
+    sweep = Sweeps(options.output_dir).find(options.name)
+    statuses = LiveSweep(sweep, Runs(options.output_dir)).look()
+    if options.json:
+        print_json({"name": sweep.name, "points": [_row(status) for status in statuses]})
+        return Exit.OK
+    print_summary(sweep, statuses, options.output_dir)
+    rows = [_cells(status) for status in statuses if status.state != DONE]
+    if rows:
+        print()
+        print_table(_COLUMNS, rows, right=("attempts", "steps"))
+    return Exit.OK
+
+
+def print_cells(found: Sequence[Cell]) -> None:
+    """One line a cell: how many of its points have completed, and the mean return with its 95 % interval."""
+    rows = [
+        (
+            escape(cell.name or "all"),
+            f"{cell.completed}/{cell.points}",
+            _number(cell.mean),
+            _half_width(cell.half_width),
+        )
+        for cell in found
+    ]
+    print_table(("cell", "completed", "return", "± 95 %"), rows, right=("completed", "return", "± 95 %"))
+
+
+def worst_exit_code(statuses: Sequence[PointStatus]) -> int:
+    """The exit code of a command that ran these points, or left them running."""
+    ended = (status.manifest for status in statuses if status.manifest and not status.is_active)
+    return max((exit_code(manifest) for manifest in ended), default=Exit.OK)
+
+
+def _row(status: PointStatus) -> dict[str, Any]:
+    manifest = status.manifest
+    return {
+        "run_id": status.point.run_id,
+        "spec_hash": status.point.spec_hash,
+        "overrides": status.point.overrides,
+        "state": status.state,
+        "failure": status.failure,
+        "attempts": len(manifest.attempts) if manifest else 0,
+        "env_steps": manifest.summary.env_steps if manifest else 0,
+        "episode_return_mean": manifest.summary.episode_return_mean if manifest else None,
+    }
+
+
+def _cells(status: PointStatus) -> tuple[str, ...]:
+    row = _row(status)
+    state = f"{status.state} {status.failure}" if status.failure else status.state
+    reason = status.manifest.failure.reason if status.manifest and status.manifest.failure else ""
+    numbers = (str(row["attempts"]), str(row["env_steps"]))
+    return (row["run_id"], escape(state), escape(" ".join(status.point.overrides)), *numbers, escape(reason))
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _half_width(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

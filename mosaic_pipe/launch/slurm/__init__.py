@@ -1,0 +1,1 @@
+"""Runs on a Slurm cluster: arrays submitted through submitit, and what each task of one does."""

@@ -24,7 +24,7 @@ class LiveSweep:
 
     def __init__(self, sweep: Sweep, runs: Runs) -> None:
         self.sweep, self._runs = sweep, runs
-        self._queue = _queue(sweep)
+        self._queue: Queue | None = None
 
     def look(self) -> list[PointStatus]:
         """The status of every point.
@@ -33,6 +33,10 @@ class LiveSweep:
             SlurmUnreachable: it has jobs in Slurm's queue, and Slurm does not answer.
         """
         points = self.sweep.points().values()
+        if self._queue is None and self.sweep.jobs():
+            from mosaic_pipe.launch.slurm.queue import Queue
+
+            self._queue = Queue(self.sweep)
         if self._queue is None:
             return look_at(points, self._runs)
         return look_at(points, self._runs, self._queue.is_gone, self._queue.waiting())
@@ -61,12 +65,3 @@ class LiveSweep:
         if len(active) > _ROWS:
             table.add_row(f"… and {len(active) - _ROWS} more")
         return Group(Text(f"sweep {self.sweep.name}  {counted(statuses)}", style="bold"), table)
-
-
-def _queue(sweep: Sweep) -> Queue | None:
-    """Slurm's queue, for a sweep that ever had jobs in it."""
-    if not sweep.jobs():
-        return None
-    from mosaic_pipe.launch.slurm.queue import Queue
-
-    return Queue(sweep)

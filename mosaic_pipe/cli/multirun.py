@@ -77,8 +77,8 @@ class SweepLauncher:
             return []
         output_dir = Path(call.output_dir)
         sweeps, name = Sweeps(output_dir), sweep_name(self._config, wanted[0][1].sweep)
-        have = LiveSweep(sweeps.find(name), call.runs).look() if name in sweeps.names() else []
-        plan = make_plan(wanted, have)
+        live = LiveSweep(sweeps.find(name), call.runs) if name in sweeps.names() else None
+        plan = make_plan(wanted, live.look() if live else [])
         cost = estimate(((spec, _steps_left(plan, digest, spec)) for _, digest, spec in plan.missing), call.runs)
         slots = machine_slots(self.kind, self._settings, plan)
         print(describe_plan(name, plan, cost, slots), file=sys.stdout if call.dry_run else sys.stderr)
@@ -95,7 +95,8 @@ class SweepLauncher:
         name_of_submission = sweep.submit(submission)
         if submission.todo:
             launch(sweep, name_of_submission, output_dir)
-        by_hash = {one.point.spec_hash: one for one in LiveSweep(sweep, call.runs).look()}
+        live = live or LiveSweep(sweep, call.runs)
+        by_hash = {one.point.spec_hash: one for one in live.look()}
         asked = [by_hash[digest] for _, digest, _ in plan.asked]
         print_summary(sweep, asked, output_dir)
         return [by_hash[spec_hash(spec)] for _, spec in wanted]

@@ -18,9 +18,9 @@ from mosaic_pipe.cli.tables import print_json, print_table
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.sweeps import Sweep, Sweeps
 from mosaic_pipe.sweep.status import DONE, PointStatus, counted
-from mosaic_pipe.sweep.summary import Cell, cells
+from mosaic_pipe.sweep.summary import Cell, cells, names
 
-_COLUMNS = ("run", "state", "overrides", "attempts", "steps", "reason")
+_COLUMNS = ("run", "state", "point", "attempts", "steps", "reason")
 
 
 def print_summary(sweep: Sweep, statuses: Sequence[PointStatus], output_dir: Path) -> None:
@@ -57,7 +57,8 @@ def show_sweep(options: argparse.Namespace) -> int:
         print_json({"name": sweep.name, "points": [_row(status) for status in statuses]})
         return Exit.OK
     print_summary(sweep, statuses, options.output_dir)
-    rows = [_cells(status) for status in statuses if status.state != DONE]
+    named = zip(statuses, names(statuses), strict=True)
+    rows = [_cells(status, name) for status, name in named if status.state != DONE]
     if rows:
         print()
         print_table(_COLUMNS, rows, right=("attempts", "steps"))
@@ -98,12 +99,12 @@ def _row(status: PointStatus) -> dict[str, Any]:
     }
 
 
-def _cells(status: PointStatus) -> tuple[str, ...]:
+def _cells(status: PointStatus, name: str) -> tuple[str, ...]:
     row = _row(status)
     state = f"{status.state} {status.failure}" if status.failure else status.state
     reason = status.manifest.failure.reason if status.manifest and status.manifest.failure else ""
     numbers = (str(row["attempts"]), str(row["env_steps"]))
-    return (row["run_id"], escape(state), escape(" ".join(status.point.overrides)), *numbers, escape(reason))
+    return (row["run_id"], escape(state), escape(name), *numbers, escape(reason))
 
 
 def _number(value: float | None) -> str:

@@ -101,6 +101,10 @@ class Supervisor:
         if self._stop is None and self._process:
             self._ask_to_stop(self._process, reason, sentence)
 
+    def explain_stop(self, reason: StopReason, sentence: str) -> None:
+        """It is now known why the worker was asked to stop."""
+        self._stop = (reason, sentence)
+
     def kill(self) -> None:
         """Kill what belongs to the attempt, at the next look."""
         self._kill_at = 0.0

@@ -31,13 +31,18 @@ class Cell:
 
 def cells(statuses: Sequence[PointStatus]) -> list[Cell]:
     """The cells of a sweep, in the order of their first points; the number is the mean return of the last episodes."""
+    groups: dict[str, list[PointStatus]] = {}
+    for status, name in zip(statuses, names(statuses), strict=True):
+        told = " ".join(word for word in name.split() if not word.startswith("seed="))
+        groups.setdefault(told, []).append(status)
+    return [_cell(name, group) for name, group in groups.items()]
+
+
+def names(statuses: Sequence[PointStatus]) -> list[str]:
+    """What tells each point from the others: its overrides without those that all have."""
     overrides = [set(status.point.overrides) for status in statuses]
     common = set.intersection(*overrides) if len(overrides) > 1 else set()
-    groups: dict[str, list[PointStatus]] = {}
-    for status in statuses:
-        told = [one for one in status.point.overrides if one not in common and not one.startswith("seed=")]
-        groups.setdefault(" ".join(told), []).append(status)
-    return [_cell(name, group) for name, group in groups.items()]
+    return [" ".join(one for one in status.point.overrides if one not in common) for status in statuses]
 
 
 def interval(values: Sequence[float]) -> float | None:

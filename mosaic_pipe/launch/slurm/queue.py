@@ -27,7 +27,7 @@ class Queue:
         self._sweep = sweep
         self._tasks: list[Task] = []
         self._cancelled: set[str] = set()
-        self._asked = 0.0
+        self._asked = float("-inf")
         self._asked_at = 0.0
 
     def waiting(self) -> Mapping[str, bool]:
@@ -36,7 +36,10 @@ class Queue:
         Raises:
             SlurmUnreachable: Slurm does not answer.
         """
-        return {run_id: task.state in _WAITING for run_id, task in self._by_run().items()}
+        tasks = self._by_run()
+        since = [jobs for jobs in self._sweep.jobs() if jobs.submitted > self._asked_at]
+        submitted = {run_id: True for jobs in since for run_id in jobs.run_ids}
+        return {**submitted, **{run_id: task.state in _WAITING for run_id, task in tasks.items()}}
 
     def is_gone(self, owner: Owner) -> bool:
         """Whether the owner of an attempt is known to be dead: its task has left the queue, or waits in it again.
@@ -63,14 +66,15 @@ class Queue:
         self._cancelled.update(jobs)
 
     def _by_run(self) -> dict[str, Task]:
-        if not self._asked or time.monotonic() - self._asked > ASK_SECONDS:
+        if time.monotonic() - self._asked > ASK_SECONDS:
+            self._asked_at = time.time()
             self._tasks = queued_tasks()
-            self._asked, self._asked_at = time.monotonic(), time.time()
+            self._asked = time.monotonic()
         arrays = {jobs.token: jobs.run_ids for jobs in self._sweep.jobs()}
         found: dict[str, Task] = {}
         for task in self._tasks:
             run_ids = arrays.get(task.comment)
             _, _, index = task.job.partition("_")
-            if run_ids and task.job not in self._cancelled and (int(index) if index.isdigit() else 0) < len(run_ids):
-                found[run_ids[int(index) if index.isdigit() else 0]] = task
+            if run_ids and task.job not in self._cancelled:
+                found[run_ids[int(index or 0)]] = task  # an array of one is no array to submitit
         return found

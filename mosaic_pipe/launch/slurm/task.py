@@ -56,7 +56,7 @@ class SlurmTask:
         me = this_owner(_identity(self.token, run_id))
         number = next_attempt(run, lambda owner: is_gone(owner) or _was_me(owner, me))
         supervisor = begin_attempt(prepared, run, number, me, Share(), lambda progress: None) if number else None
-        if supervisor is None:
+        if supervisor is None or number is None:
             _say(f"nothing to do for run {run_id}: it has completed, or somebody else works on it")
             return "left alone"
         _supervise(supervisor, signals)
@@ -70,43 +70,45 @@ class SlurmTask:
 
 
 class _Signals:
-    """SIGUSR2: Slurm's warning before a time limit or a preemption. SIGTERM: a preemption without one, or scancel."""
+    """SIGUSR2: Slurm's warning before a time limit or a preemption. SIGTERM: a preemption without one, or scancel.
+
+    The worker may have been sent the same signal, so it is asked to stop at once, and why is found out afterwards.
+    """
 
     def __init__(self) -> None:
-        self.warned = self.told_to_end = False
-        signal.signal(signal.SIGUSR2, self._take)
-        signal.signal(signal.SIGTERM, self._take)
+        self.supervisor: Supervisor | None = None
+        self.terminated = False
+        for number in (signal.SIGUSR2, signal.SIGTERM):
+            signal.signal(number, self._take)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
-        self.warned = self.warned or number == signal.SIGUSR2
-        self.told_to_end = self.told_to_end or number == signal.SIGTERM
+        self.terminated = self.terminated or number == signal.SIGTERM
+        if self.supervisor:
+            self.supervisor.stop(StopReason.PREEMPT, "Slurm wants the node: preempted, or the job's time is up")
 
 
 def _supervise(supervisor: Supervisor, signals: _Signals) -> None:
+    signals.supervisor = supervisor
     over = supervisor.manifest.state.is_final
-    stopped = False
+    known = False
     while not over:
-        if not stopped and signals.told_to_end:
-            supervisor.stop(*(_preempted() if _is_preempted() else (StopReason.CANCEL, "the job was cancelled")))
-            stopped = True
-        elif not stopped and signals.warned:
-            supervisor.stop(*_preempted())
-            stopped = True
+        if signals.terminated and not known:
+            known = True
+            if _is_cancelled():
+                supervisor.explain_stop(StopReason.CANCEL, "the Slurm job was cancelled")
         over = supervisor.look(POLL_SECONDS)
 
 
-def _preempted() -> tuple[StopReason, str]:
-    return StopReason.PREEMPT, "Slurm wants the node: preempted, or the job's time is up"
-
-
-def _is_preempted() -> bool:
-    """Whether a SIGTERM is the beginning of a preemption, and not scancel's."""
+def _is_cancelled() -> bool:
+    """Whether SIGTERM was sent by scancel, or somebody, and not to preempt this job."""
     try:
         facts = job_facts(_job())
     except SlurmUnreachable:
-        return True  # better one attempt too many than a run that nobody goes on with
-    return not facts.get("JobState", "").startswith("CANCELLED")
+        return False  # better one attempt too many than a run that nobody goes on with
+    if facts.get("JobState") == "RUNNING":  # a preemption with time to end has begun, or nothing has
+        return facts.get("PreemptTime", "None") == "None"
+    return int(facts.get("Restarts", "0")) <= int(os.environ.get("SLURM_RESTART_COUNT") or 0)  # it won't start again
 
 
 def _queue_again(manifest: Manifest) -> None:

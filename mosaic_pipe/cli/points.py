@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import Override, OverrideType, ValueType
+from hydra.core.override_parser.types import Override, ValueType
 from omegaconf import Container, DictConfig, OmegaConf, SCMode, open_dict, read_write
 
 from mosaic_pipe.base.errors import SpecError
@@ -106,12 +106,13 @@ class PointComposer:
         if re.match(r"hydra([./]|$)", key):
             raise SpecError("hydra's own settings hold for the whole sweep", where=key)
         chooses = self._is_group(key) and not isinstance(value, dict)  # a dict is merged, even into a group
-        sets = override.type in (OverrideType.CHANGE, OverrideType.ADD) and override.value_type == ValueType.ELEMENT
+        sets = not override.is_delete() and override.value_type == ValueType.ELEMENT
         return _Override(
             text=text,
             key=key,
             value=value,
-            adds=override.is_add(),
+            adds=override.is_add() or override.is_force_add(),
+            replaces=not override.is_add(),
             chooses=chooses,
             sweeps=override.is_sweep_override(),
             plain=sets and not chooses and override.package is None and _is_data(value),
@@ -132,7 +133,9 @@ class _Override:
     key: str
     value: Any
     adds: bool
-    """``+key=value``."""
+    """``+`` and ``++``: may make a new key."""
+    replaces: bool
+    """``++`` and neither: may change a key that is there."""
     chooses: bool
     """From a config group. Hydra makes all choices before it looks at any key."""
     sweeps: bool
@@ -176,11 +179,10 @@ class _Composition:
         *path, last = override.key.split(".")
         parent = reduce(_child, path, self._unresolved)
         old = _child(parent, last)
-        if override.adds:
-            return isinstance(parent, dict) and old is _ABSENT
-        if isinstance(override.value, list):
-            return isinstance(old, list)
-        return old is not _ABSENT and not isinstance(old, dict | list | Container)
+        if old is _ABSENT:
+            return override.adds and isinstance(parent, dict)
+        refused = isinstance(old, dict) and isinstance(override.value, list)
+        return override.replaces and not refused and not isinstance(old, Container)
 
     def leads_straight_to(self, key: str) -> bool:
         """Whether no interpolation is on the way to ``key`` or in it, so that nothing elsewhere is read or set."""
@@ -214,7 +216,7 @@ def _interpolates(node: Any) -> bool:
 def _child(node: Any, part: str) -> Any:
     if isinstance(node, dict):
         return node.get(part, _ABSENT)
-    is_index = isinstance(node, list) and part in map(str, range(len(node)))
+    is_index = isinstance(node, list) and part.isdecimal() and int(part) < len(node)
     return node[int(part)] if is_index else _ABSENT
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -33,7 +34,7 @@ def compose_spec(config: dict[str, Any], locate: Locate = lambda key: key) -> Ru
     refuse_unsafe(config)
     _refuse_missing(config, locate)
     config = complete_stages(config)
-    whole = _whole_numbers({**config, "run_id": new_run_id()}, inspect.type_info(RunSpec))
+    whole = _whole_numbers({**config, "run_id": new_run_id()}, _schema())
     spec = _convert(whole, locate)
     if spec.resources.heartbeat_timeout <= spec.resources.heartbeat_interval:
         where = locate("resources.heartbeat_timeout")
@@ -56,13 +57,19 @@ def load_spec(data: bytes, where: str) -> RunSpec:
 def nearest_key(key: str, more: Iterable[str] = ()) -> str:
     """A hint at the valid key nearest to the dotted ``key``, among a RunSpec's and ``more``."""
     group, _, name = key.rpartition(".")
-    known = [k.rpartition(".") for k in (*_keys(inspect.type_info(RunSpec), ""), *more)]
+    known = [k.rpartition(".") for k in (*_keys(_schema(), ""), *more)]
     return did_you_mean(name, [k for g, _, k in known if g == group and k not in ("run_id", "schema_version")])
 
 
 def is_key(key: str) -> bool:
     """Whether a RunSpec has the dotted ``key``."""
-    return key in _keys(inspect.type_info(RunSpec), "")
+    return key in _keys(_schema(), "")
+
+
+@cache
+def _schema() -> inspect.Type:
+    """RunSpec as msgspec describes it, once: it takes longer than all the rest of a composition."""
+    return inspect.type_info(RunSpec)
 
 
 def _convert(config: dict[str, Any], locate: Locate) -> RunSpec:
@@ -92,7 +99,7 @@ def _split(message: str) -> tuple[str, str]:
 
 def _literals_at(key: str) -> list[str]:
     """The words that may stand at ``key``."""
-    type_: inspect.Type = inspect.type_info(RunSpec)
+    type_: inspect.Type = _schema()
     for part in key.split("."):
         fields = {f.encode_name: f.type for f in type_.fields} if isinstance(type_, inspect.StructType) else {}
         type_ = fields.get(part, type_)

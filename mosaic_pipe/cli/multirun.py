@@ -66,7 +66,8 @@ class SweepLauncher:
         call, wanted = self._wanted(job_overrides)
         found = {overrides: status for (overrides, _), status in zip(wanted, self._run(call, wanted), strict=True)}
         statuses = [found.get(tuple(one)) for one in job_overrides]
-        invocation.exit_codes.append(worst_exit_code([status for status in statuses if status]))
+        known = [status for status in statuses if status]
+        invocation.exit_codes.append(worst_exit_code(known, fail_fast=call.fail_fast))
         return [
             JobReturn(overrides=list(one), status=JobStatus.COMPLETED, _return_value=_mean_return(status))
             for one, status in zip(job_overrides, statuses, strict=True)
@@ -78,7 +79,7 @@ class SweepLauncher:
         output_dir = Path(call.output_dir)
         sweeps, name = Sweeps(output_dir), sweep_name(self._config, wanted[0][1].sweep)
         live = LiveSweep(sweeps.find(name), call.runs) if name in sweeps.names() else None
-        plan = make_plan(wanted, live.look() if live else [])
+        plan = make_plan([(_telling(overrides), spec) for overrides, spec in wanted], live.look() if live else [])
         cost = estimate(((spec, _steps_left(plan, digest, spec)) for _, digest, spec in plan.missing), call.runs)
         slots = machine_slots(self.kind, self._settings, plan)
         print(describe_plan(name, plan, cost, slots), file=sys.stdout if call.dry_run else sys.stderr)
@@ -120,6 +121,8 @@ class SweepLauncher:
                 spec = spec_of(config, call, overrides, composed.choices, invocation.arguments)
                 if spec.mode == "interactive":
                     raise SpecError("is no part of a sweep", where="mode=interactive")
+                if wanted and spec.sweep != wanted[0][1].sweep:
+                    raise SpecError("holds for a whole sweep", where="sweep")
                 checks.check(spec)
                 wanted.append((overrides, spec))
             except UserError as error:
@@ -148,6 +151,13 @@ class SweepLauncher:
             replaced=[change.spec_hash for change in plan.changes],
             todo=[digest for _, digest, _ in plan.missing],
         )
+
+
+def _telling(overrides: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that say what a point is, and not how to call it."""
+    return tuple(
+        one for one in overrides if one.lstrip("+").partition("=")[0] not in (*Call.__struct_fields__, "sweep")
+    )
 
 
 def _steps_left(plan: Plan, digest: str, spec: RunSpec) -> int:

@@ -89,8 +89,10 @@ def _run(config: DictConfig, arguments: list[str]) -> int:
 
 
 def _with_our_flags(arguments: list[str]) -> list[str]:
-    """Hydra knows only overrides, ``--dry-run`` is one; and it takes ``>`` and ``|`` for no part of a word."""
-    return ["dry_run=true" if argument == "--dry-run" else _quoted(argument) for argument in arguments]
+    """Our flags as overrides, all that Hydra knows; and it takes ``>`` and ``|`` for no part of a word."""
+    joined = re.sub("(^|\0)--budget\0", "\\1--budget=", "\0".join(arguments)).split("\0") if arguments else []
+    overrides = [re.sub("^--budget=", "budget=", argument) for argument in joined]
+    return ["dry_run=true" if argument == "--dry-run" else _quoted(argument) for argument in overrides]
 
 
 def _quoted(argument: str) -> str:

@@ -75,7 +75,7 @@ def watch_sweep(options: argparse.Namespace) -> int:
 def work_on_sweep(options: argparse.Namespace) -> int:
     """Run a submission here, as the process that a detached sweep leaves behind."""
     sweep = Sweeps(options.output_dir).find(options.name)
-    launch_here(sweep, sweep.submission(options.submission), options.output_dir)
+    launch_here(sweep, options.submission, options.output_dir)
     sys.stdout.flush()
     return Exit.OK
 

@@ -102,15 +102,6 @@ def test_a_folder_of_ones_own_adds_presets(machine: Machine, tmp_path: Path) -> 
     assert "algo.gamma (algo/quick.yaml): expected `float`, got `str`" in machine.stderr
 
 
-def test_multirun_goes_on_after_a_bad_point(machine: Machine) -> None:
-    machine.run("-m", *RANDOM, "seed=1,wrong,3", expect=2)
-    states = [
-        (machine.manifest(run_id)["spec"]["seed"], machine.manifest(run_id)["state"]) for run_id in machine.run_ids()
-    ]
-    assert states == [(1, "COMPLETED"), (3, "COMPLETED")]
-    assert "seed (command line): expected `int`" in machine.stderr
-
-
 def test_tab_completion(machine: Machine) -> None:
     script = machine.run("-sc", "install=bash")
     assert "complete" in script

@@ -60,6 +60,8 @@ def _belongs(process: Path, token: bytes, session: int) -> bool:
 
 def main() -> None:
     """Wait for the supervisor's end, then clean up. Stdin: the worker's pid on a line, once it is known."""
+    for number in (signal.SIGTERM, signal.SIGUSR2):  # Slurm sends them to every process of a job
+        signal.signal(number, signal.SIG_IGN)
     said = sys.stdin.buffer.read()
     kill_attempt(sys.argv[1], int(said) if said.strip().isdigit() else -1)
 

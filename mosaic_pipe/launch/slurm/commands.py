@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import getpass
+import os
 import re
 import subprocess
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ def queued_tasks() -> list[Task]:
     Raises:
         SlurmUnreachable: Slurm does not answer.
     """
-    lines = _ask("squeue", "--noheader", "--array", f"--user={getpass.getuser()}", "--format=%i|%T|%k").splitlines()
+    lines = _ask("squeue", "--noheader", "--array", f"--user={os.getuid()}", "--format=%i|%T|%k").splitlines()
     return [Task(*parts) for line in lines if len(parts := line.split("|", 2)) == 3]
 
 

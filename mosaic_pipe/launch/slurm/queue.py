@@ -6,13 +6,13 @@ Slurm uses job ids again, and a submission may die between ``sbatch`` and the ne
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from mosaic_pipe.launch.slurm.commands import Task, cancel, queued_tasks
 from mosaic_pipe.store.attempts import Owner, is_gone
-from mosaic_pipe.store.sweeps import Sweep
+from mosaic_pipe.store.sweeps import Jobs, Sweep
 
 ASK_SECONDS = 30.0
 """Slurm is asked at most so often."""
@@ -21,40 +21,57 @@ _SKEW_SECONDS = 30.0
 _WAITING = ("PENDING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "SPECIAL_EXIT", "RESV_DEL_HOLD")
 
 
+@dataclass(frozen=True)
+class _Queued:
+    """A task of the sweep's, and its run. Of two submissions at the same moment, both have one for it."""
+
+    run_id: str
+    jobs: Jobs
+    task: Task
+
+
 class Queue:
     """The part of Slurm's queue that belongs to one sweep."""
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self._tasks: list[Task] = []
+        self._answer: list[Task] = []
         self._cancelled: set[str] = set()
         self._asked = float("-inf")
         self._asked_at = 0.0
+        self._tasks: list[_Queued] = []
 
     def queued(self) -> dict[str, float]:
-        """Ids of the runs that a task is there for, and since when: for ever, while it has not started.
+        """Ids of the runs that a task is there for, and since when: an attempt begun later is that task's doing.
 
         Raises:
             SlurmUnreachable: Slurm does not answer.
         """
-        tasks = self._by_run()
-        since = [jobs for jobs in self._sweep.jobs() if jobs.submitted > self._asked_at]
-        submitted = {run_id: math.inf for jobs in since for run_id in jobs.run_ids}
-        return submitted | {run_id: math.inf if task.state in _WAITING else 0.0 for run_id, task in tasks.items()}
+        if time.monotonic() - self._asked > ASK_SECONDS:
+            self._asked_at = time.time()
+            self._answer = queued_tasks()
+            self._asked = time.monotonic()
+        records = self._sweep.jobs()
+        self._tasks = list(self._ours(records))
+        unknown = [(run_id, jobs) for jobs in records if jobs.submitted > self._asked_at for run_id in jobs.run_ids]
+        found: dict[str, float] = {}
+        for run_id, jobs in [*unknown, *((one.run_id, one.jobs) for one in self._tasks)]:
+            found[run_id] = max(jobs.submitted, found.get(run_id, 0.0))
+        return found
 
     def is_gone(self, owner: Owner) -> bool:
         """Whether the owner of an attempt is known to be dead: its task has left the queue, or waits in it again.
 
-        Raises:
-            SlurmUnreachable: Slurm does not answer.
+        As :meth:`queued` found the queue.
         """
         if is_gone(owner):
             return True
         if owner.slurm is None:
             return False
-        task = self._by_run().get(owner.slurm["run_id"])
+        identity = owner.slurm["token"], owner.slurm["run_id"]
+        states = [one.task.state for one in self._tasks if (one.jobs.token, one.run_id) == identity]
         is_known = owner.pid_started < self._asked_at - _SKEW_SECONDS
-        return is_known and (task is None or task.state in _WAITING)
+        return is_known and all(state in _WAITING for state in states)
 
     def cancel(self, stopping: Collection[str]) -> None:
         """End the sweep's jobs but those of the runs ``stopping``, which end by themselves.
@@ -62,20 +79,15 @@ class Queue:
         Raises:
             SlurmUnreachable: Slurm does not answer.
         """
-        jobs = [task.job for run_id, task in self._by_run().items() if task.state in _WAITING or run_id not in stopping]
+        ending = [one for one in self._tasks if one.task.state in _WAITING or one.run_id not in stopping]
+        jobs = [one.task.job for one in ending]
         cancel(jobs)
         self._cancelled.update(jobs)
 
-    def _by_run(self) -> dict[str, Task]:
-        if time.monotonic() - self._asked > ASK_SECONDS:
-            self._asked_at = time.time()
-            self._tasks = queued_tasks()
-            self._asked = time.monotonic()
-        arrays = {jobs.token: jobs.run_ids for jobs in self._sweep.jobs()}
-        found: dict[str, Task] = {}
-        for task in self._tasks:
-            run_ids = arrays.get(task.comment)
-            _, _, index = task.job.partition("_")
-            if run_ids and task.job not in self._cancelled:
-                found[run_ids[int(index or 0)]] = task  # an array of one is no array to submitit
-        return found
+    def _ours(self, records: Iterable[Jobs]) -> Iterator[_Queued]:
+        arrays = {jobs.token: jobs for jobs in records}
+        for task in self._answer:
+            jobs = arrays.get(task.comment)
+            if jobs and task.job not in self._cancelled:
+                index = int(task.job.partition("_")[2] or 0)  # an array of one is no array to submitit
+                yield _Queued(jobs.run_ids[index], jobs, task)

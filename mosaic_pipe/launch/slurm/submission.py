@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +20,8 @@ from ulid import ULID
 from mosaic_pipe.base.errors import SpecError, UserError
 from mosaic_pipe.launch.local import memory_mb
 from mosaic_pipe.launch.preparation import Prepared
+from mosaic_pipe.launch.slurm import task
 from mosaic_pipe.launch.slurm.commands import max_array_size
-from mosaic_pipe.launch.slurm.task import SlurmTask
 from mosaic_pipe.spec.schema import Resources
 from mosaic_pipe.store.sweeps import Jobs, Sweep
 
@@ -92,19 +94,21 @@ def _chunks(points: list[Prepared], size: int) -> list[list[Prepared]]:
 
 
 def _submit_array(points: list[Prepared], sweep: Sweep, output_dir: Path, settings: SlurmSettings) -> None:
-    token = f"mosaic-pipe {ULID()}"
-    now = time.time()
-    task = SlurmTask(str(sweep.path.absolute()), str(output_dir.absolute()), token, now)
+    name = str(ULID())
+    token = f"mosaic-pipe {name}"
     run_ids = [point.spec.run_id for point in points]
-    executor = SlurmExecutor(folder=sweep.logs_dir.absolute() / "%A")
+    # Our own program, which takes no notice of what submitit adds to its command line
+    program = [sys.executable, "-u", "-m", task.__name__, str(sweep.path.absolute()), str(output_dir.absolute()), token]
+    # Not a folder called after the job: that would be made after sbatch, and a job without it cannot start
+    executor = SlurmExecutor(folder=sweep.logs_dir.absolute() / name, python=shlex.join(program))
     try:
         executor.update_parameters(**_parameters(points[0], sweep, token, settings))
     except ValueError as error:
         raise SpecError(str(error), where="hydra.launcher") from error
     # On record before it is in the queue: the queue then tells, by the token, whether it got there.
-    record = sweep.add_jobs(Jobs(token=token, submitted=now, run_ids=run_ids))
+    record = sweep.add_jobs(Jobs(token=token, submitted=time.time(), run_ids=run_ids))
     try:
-        executor.map_array(task, run_ids)
+        executor.map_array(str, run_ids)
     except (FailedJobError, FailedSubmissionError) as error:
         record.unlink(missing_ok=True)
         if _TOO_MANY.search(str(error)):

@@ -1,21 +1,23 @@
 """What a task of an array does: one attempt of one run, stopped and queued again when Slurm wants the node.
 
-Nothing here is told by Slurm how often it ran before: the run's directory says what is left to do. submitit starts it
-and keeps its result; the signals are taken over from submitit, which counts a preemption soon after the start as a
-time limit, and lets a cancelled job go on until it is killed.
+Nothing here is told by Slurm how often it ran before: the run's directory says what is left to do. It is a
+program of its own, and not a function for submitit to call: submitit takes a preemption soon after the start for a time
+limit, lets a cancelled job go on until it is killed, and has its jobs wait for a file that is put in place after
+``sbatch``, in vain where the submitting process was killed in between.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
 from mosaic_worker.protocol import Failure
 
+from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.launch.attempt import Share, begin_attempt
 from mosaic_pipe.launch.preparation import Preparation
 from mosaic_pipe.launch.slurm.commands import SlurmUnreachable, job_facts, requeue
@@ -24,50 +26,53 @@ from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.retry import worth_retrying
 from mosaic_pipe.store.runs import Runs, next_attempt
 from mosaic_pipe.store.states import State
-from mosaic_pipe.store.sweeps import Sweep
+from mosaic_pipe.store.sweeps import Jobs, Sweep
 from mosaic_pipe.supervise.outcome import StopReason
 from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Supervisor
 
 _ENDED_BY_SLURM_SECONDS = 60.0
 
 
-class RunNotCompleted(Exception):
-    """Makes the job FAILED in Slurm's eyes too; the manifest has the rest."""
+def main() -> int:
+    """``python -m mosaic_pipe.launch.slurm.task SWEEP_DIR OUTPUT_DIR TOKEN``: as a task of the array ``TOKEN``.
+
+    Returns:
+        0: nothing is left to do; else the job is FAILED in Slurm's eyes too, and the manifest has the rest.
+    """
+    signals = _Signals()
+    sweep, output_dir, token = Sweep(Path(sys.argv[1])), Path(sys.argv[2]), sys.argv[3]
+    try:
+        jobs = next((jobs for jobs in sweep.jobs() if jobs.token == token), None)
+        if jobs is None:
+            raise UserError("this array is not on record: its submission was taken for refused", where=str(sweep.path))
+        return _bring_on(
+            sweep, output_dir, jobs, jobs.run_ids[int(os.environ.get("SLURM_ARRAY_TASK_ID", "0"))], signals
+        )
+    except UserError as error:
+        _say(f"error: {error}")
+        return error.exit_code
 
 
-@dataclass(frozen=True)
-class SlurmTask:
-    """Called by submitit on a node; plain text, so that its pickle is nothing but a name and these words."""
-
-    sweep_dir: str
-    output_dir: str
-    token: str
-    submitted: float
-
-    def __call__(self, run_id: str) -> str:
-        """Bring the run ``run_id`` a step nearer its end; returns its state.
-
-        Raises:
-            RunNotCompleted: it ended otherwise, and not to be tried again.
-        """
-        signals = _Signals()
-        point = next(one for one in Sweep(Path(self.sweep_dir)).points().values() if one.run_id == run_id)
-        prepared = Preparation(_say).prepare(point.spec)
-        run = Runs(Path(self.output_dir)).new(run_id)
-        me = this_owner(_identity(self.token, run_id))
-        number = next_attempt(run, lambda owner: is_gone(owner) or _was_me(owner, me), self.submitted)
-        supervisor = begin_attempt(prepared, run, number, me, Share(), lambda progress: None) if number else None
-        if supervisor is None or number is None:
-            _say(f"nothing to do for run {run_id}: it has completed, or somebody else works on it")
-            return "left alone"
-        _supervise(supervisor, signals)
-        manifest = supervisor.manifest
-        _say(f"run {run_id}, attempt {number}: {manifest.state}")
-        if not supervisor.superseded() and worth_retrying(manifest):
-            _queue_again(manifest)
-        if manifest.state is not State.COMPLETED:
-            raise RunNotCompleted(f"run {run_id} is {manifest.state}: {_reason(manifest)}")
-        return manifest.state.value
+def _bring_on(sweep: Sweep, output_dir: Path, jobs: Jobs, run_id: str, signals: _Signals) -> int:
+    """Bring the run ``run_id`` a step nearer its end."""
+    point = next((one for one in sweep.points().values() if one.run_id == run_id), None)
+    if point is None:
+        _say(f"nothing to do for run {run_id}: the sweep was planned anew without it")
+        return Exit.OK
+    prepared = Preparation(_say).prepare(point.spec)
+    run = Runs(output_dir).new(run_id)
+    me = this_owner(_identity(jobs.token, run_id))
+    number = next_attempt(run, lambda owner: is_gone(owner) or _was_me(owner, me), jobs.submitted)
+    supervisor = begin_attempt(prepared, run, number, me, Share(), lambda progress: None) if number else None
+    if supervisor is None or number is None:
+        _say(f"nothing to do for run {run_id}: it has ended, or somebody else works on it")
+        return Exit.OK
+    _supervise(supervisor, signals)
+    manifest = supervisor.manifest
+    _say(f"run {run_id}, attempt {number}: {manifest.state}{_reason(manifest)}")
+    if not supervisor.superseded() and worth_retrying(manifest):
+        _queue_again(manifest)
+    return Exit.OK if manifest.state is State.COMPLETED else Exit.RUN_FAILED
 
 
 class _Signals:
@@ -77,20 +82,30 @@ class _Signals:
     """
 
     def __init__(self) -> None:
-        self.supervisor: Supervisor | None = None
-        self.terminated = False
+        self._supervisor: Supervisor | None = None
+        self._received = self.terminated = False
         for number in (signal.SIGUSR2, signal.SIGTERM):
             signal.signal(number, self._take)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
 
+    def stop_on_signal(self, supervisor: Supervisor) -> None:
+        """Have signals stop ``supervisor``, also one that came before it was there."""
+        self._supervisor = supervisor
+        if self._received:
+            self._stop()
+
     def _take(self, number: int, frame: FrameType | None) -> None:
+        self._received = True
         self.terminated = self.terminated or number == signal.SIGTERM
-        if self.supervisor:
-            self.supervisor.stop(StopReason.PREEMPT, "Slurm wants the node: preempted, or the job's time is up")
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._supervisor:
+            self._supervisor.stop(StopReason.PREEMPT, "Slurm wants the node: preempted, or the job's time is up")
 
 
 def _supervise(supervisor: Supervisor, signals: _Signals) -> None:
-    signals.supervisor = supervisor
+    signals.stop_on_signal(supervisor)
     over = supervisor.manifest.state.is_final
     known = False
     while not over:
@@ -140,8 +155,12 @@ def _job() -> str:
 
 
 def _reason(manifest: Manifest) -> str:
-    return f"{manifest.failure.class_}: {manifest.failure.reason}" if manifest.failure else "stopped"
+    return f": {manifest.failure.class_}: {manifest.failure.reason}" if manifest.failure else ""
 
 
 def _say(text: str) -> None:
     print(text, flush=True)  # noqa: T201 - into the job's log
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,7 +19,8 @@ from mosaic_pipe.store.attempts import Owner, owner_of, take_attempt
 from mosaic_pipe.store.manifest import Attempt, Manifest, Tracking
 from mosaic_pipe.store.provenance import provenance
 from mosaic_pipe.store.run_dir import DISK_FULL, RunDir
-from mosaic_pipe.store.states import State
+from mosaic_pipe.store.runs import manifest_to_go_on_with
+from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.supervise.process import worker_command, worker_variables
 from mosaic_pipe.supervise.supervisor import Progress, Supervisor
 from mosaic_pipe.telemetry.events import Checkpoint
@@ -56,7 +57,11 @@ def begin_attempt(
     try:
         if not take_attempt(run, number, owner):
             return None
-        manifest, checkpoint = _set_up(run, prepared, number, owner)
+        manifest = manifest_to_go_on_with(run)
+        if manifest and manifest.state is State.COMPLETED:  # just now, by one that was taken for dead
+            _undo(run, number, owner)
+            return None
+        manifest, checkpoint = _set_up(run, prepared, manifest, number, owner)
         supervisor = Supervisor(run, manifest, show)
         command = worker_command(prepared.worker, prepared.environment, run.spec_file, checkpoint)
         variables = worker_variables(prepared.spec, prepared.environment, share.gpus)
@@ -84,17 +89,20 @@ def disk_error(error: OSError, run: RunDir, what: str) -> UserError:
     return refusal
 
 
-def _set_up(run: RunDir, prepared: Prepared, number: int, owner: Owner) -> tuple[Manifest, Path | None]:
+def _set_up(
+    run: RunDir, prepared: Prepared, manifest: Manifest | None, number: int, owner: Owner
+) -> tuple[Manifest, Path | None]:
     """The attempt's manifest, which is on disk, and the checkpoint that it goes on from."""
     run.reserve()
     attempt = Attempt(number, owner.host, owner.pid, owner.pid_started, time.time(), slurm=owner.slurm)
-    manifest = run.read_manifest() if run.manifest_file.exists() else None
     checkpoint = _newest_whole(run, manifest) if manifest and _can_go_on(prepared) else None
     if manifest is None:
         manifest = _first_manifest(prepared)
         run.write_spec(prepared.spec)
         packages = prepared.environment.packages.encode()
         write_atomically(run.path / manifest.provenance.packages, lambda file: file.write(packages))
+    else:
+        manifest.state = check_transition(manifest.state, State.PENDING)
     attempt.resumed_at = checkpoint.env_steps if checkpoint else None
     manifest.attempts.append(attempt)
     manifest.failure = None

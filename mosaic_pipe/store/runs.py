@@ -83,6 +83,18 @@ def current_manifest(run: RunDir, gone: IsGone = is_gone) -> Manifest:
     return _write_end(run, manifest) if _was_left(run, manifest, gone) else manifest
 
 
+def manifest_to_go_on_with(run: RunDir) -> Manifest | None:
+    """The manifest of ``run``, its last attempt ended; None where there is none yet. For who has taken the next one.
+
+    Raises:
+        UserError: it is not readable.
+    """
+    if not run.manifest_file.exists():
+        return None
+    manifest = run.read_manifest()
+    return manifest if manifest.state.is_final else _write_end(run, manifest)
+
+
 def next_attempt(run: RunDir, gone: IsGone = is_gone, since: float = math.inf) -> int | None:
     """Number of the attempt that may be made now; None where there is none to make.
 

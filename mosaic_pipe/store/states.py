@@ -30,10 +30,10 @@ TRANSITIONS: dict[State, frozenset[State]] = {
     State.PROVISIONING: frozenset({State.RUNNING}) | _ENDS,
     State.RUNNING: frozenset({State.COMPLETED}) | _ENDS,
     State.COMPLETED: frozenset(),
-    State.FAILED: frozenset({State.PROVISIONING}),
-    State.CANCELLED: frozenset({State.PROVISIONING}),
-    State.TIMED_OUT: frozenset({State.PROVISIONING}),
-    State.PREEMPTED: frozenset({State.PROVISIONING}),
+    State.FAILED: frozenset({State.PENDING}),
+    State.CANCELLED: frozenset({State.PENDING}),
+    State.TIMED_OUT: frozenset({State.PENDING}),
+    State.PREEMPTED: frozenset({State.PENDING}),
 }
 """A run that ended early may be tried again; one that completed may not."""
 

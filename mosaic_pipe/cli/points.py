@@ -20,6 +20,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, ValueType
 from omegaconf import Container, DictConfig, OmegaConf, SCMode, open_dict, read_write
+from omegaconf.errors import OmegaConfBaseException
 
 from mosaic_pipe.base.errors import SpecError
 
@@ -160,19 +161,26 @@ class _Composition:
         self._config = config
         # A structured config has types to check values against: it stays as it is, and takes nothing.
         self._unresolved: Any = OmegaConf.to_container(config, structured_config_mode=SCMode.DICT_CONFIG)
-        self._settled = not _interpolates(self._unresolved)
-
-    @cached_property
-    def _resolved(self) -> Any:
-        return OmegaConf.to_container(self._config, resolve=True)
 
     def config(self, overrides: list[_Override]) -> dict[str, Any]:
         """The plain config with ``overrides``, all of which it takes."""
-        if self._settled or not overrides:
+        if self._resolved is not None:
             return cast(dict[str, Any], _with(self._resolved, overrides))
-        changed = OmegaConf.create(_with(self._unresolved, overrides))
-        OmegaConf.copy_cache(from_config=self._config, to_config=changed)
+        changed = self._config
+        if overrides:
+            changed = OmegaConf.create(_with(self._unresolved, overrides))
+            OmegaConf.copy_cache(from_config=self._config, to_config=changed)
         return cast(dict[str, Any], OmegaConf.to_container(changed, resolve=True))
+
+    @cached_property
+    def _resolved(self) -> Any:
+        """The plain config, or None where a point's overrides may change what its interpolations lead to."""
+        if _interpolates(self._unresolved):
+            return None
+        try:
+            return OmegaConf.to_container(self._config, resolve=True)
+        except OmegaConfBaseException:  # an override may replace what cannot be resolved
+            return None
 
     def takes(self, override: _Override) -> bool:
         """Whether all that Hydra would do for the plain ``override`` is to put its value in its place."""

@@ -78,8 +78,8 @@ class PointComposer:
         others = [override for override in keyed if override not in applied]
         if not all(base.leads_straight_to(override.key) for override in others):
             return []
-        # Where Hydra may add keys too, the order of all of them is Hydra's.
-        return [override for override in applied if not (others and override.adds)]
+        # Where Hydra may add keys to the same dict, the order of all of them is Hydra's.
+        return [o for o in applied if not (o.adds and any(_is_beside(other.key, o.key) for other in others))]
 
     def _through_hydra(self, overrides: list[_Override]) -> _Composition:
         texts = tuple(override.text for override in overrides)
@@ -205,6 +205,12 @@ class _Composition:
 def _overlap(keys: list[str]) -> bool:
     """Whether one of ``keys`` is given twice, or lies below another one: what comes first then matters."""
     return any(f"{one}.".startswith(f"{two}.") or f"{two}.".startswith(f"{one}.") for one, two in combinations(keys, 2))
+
+
+def _is_beside(key: str, other: str) -> bool:
+    """Whether ``key`` lies in the dict in which ``other`` lies, at any depth."""
+    parent, dot, _ = other.rpartition(".")
+    return key.startswith(parent + dot)
 
 
 def _is_data(value: Any) -> bool:

@@ -206,6 +206,7 @@ def test_random_points_are_as_hydra_composes_them(preset: Multirun, number: int)
         ["labels={a:1}", "seed=2"],
         ["+labels={a:1}", "+algo.native.x=1", "seed=2"],
         ["+labels.b=1", "~mode", "+labels.a={x:1}", "++labels.c=3"],
+        ["+algo.native.b=1", "+algo.native.a.x=1", "+algo.new=2", "+labels={c:1}", "++env.kwargs.x=1", "+top=1"],
         ["seed=1", "seed=2"],
         ["env.kwargs=null", "+env.kwargs.x=1"],
         ["algo=pppo", "seed=2"],

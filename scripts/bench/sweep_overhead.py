@@ -1,7 +1,7 @@
 """CPU time a no-op point of a sweep costs beyond its worker, against Hydra's own launcher, joblib and submitit local.
 
-Ours runs ``worker=script`` on a script that does nothing: the worker's CPU time, which its manifest tells, is taken off.
-The others call an empty function over the same configs, in the same process or in one of theirs, in a virtualenv that
+Ours runs ``worker=script`` on a script that does nothing: the worker's CPU time, as its manifest tells it, is taken
+off. The others call an empty function over the same configs, in their own process or in another, in a virtualenv that
 is made for this.
 
     .venv/bin/python scripts/bench/sweep_overhead.py [POINTS]
@@ -85,7 +85,14 @@ def main() -> None:
         for launcher, extra in LAUNCHERS.items():
             used = []
             for count in (2, points):
-                command = [str(folder / "venv/bin/python"), str(app), "-m", f"hydra/launcher={launcher}", *PLAIN, *extra]
+                command = [
+                    str(folder / "venv/bin/python"),
+                    str(app),
+                    "-m",
+                    f"hydra/launcher={launcher}",
+                    *PLAIN,
+                    *extra,
+                ]
                 used.append(cpu_of([*command, f"seed=range({count})"], folder, dict(os.environ)))
             print(f"{launcher}: {1000 * per_point(used, points):.0f} ms a point")
 

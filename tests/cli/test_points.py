@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.cli.points import PointComposer
+from mosaic_pipe.cli.specs import split_call
 from mosaic_pipe.spec.compose import compose_spec
 
 # Presets of a user: what a config may do that ours do not.
@@ -285,6 +286,6 @@ def test_hydras_own_settings_are_not_a_points(plain: Multirun, override: str) ->
 
 def test_points_become_specs(plain: Multirun) -> None:
     config, _ = plain.ours(["algo=dqn", "total_timesteps=1e6", "+algo.native.x=1", "seed=7"])
-    del config["output_dir"], config["dry_run"]
-    spec = compose_spec(config)
+    _, spec_keys = split_call(config)
+    spec = compose_spec(spec_keys)
     assert (spec.algo.name, spec.total_timesteps, spec.algo.native, spec.seed) == ("dqn", 1_000_000, {"x": 1}, 7)

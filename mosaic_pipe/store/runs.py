@@ -20,6 +20,8 @@ from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.telemetry.fold import Fold
 from mosaic_pipe.telemetry.reader import EventReader, Skipped
 
+_SILENT_SECONDS = 600.0
+
 
 class Runs:
     """The runs below ``output_dir``."""
@@ -93,6 +95,22 @@ def manifest_to_go_on_with(run: RunDir) -> Manifest | None:
         return None
     manifest = run.read_manifest()
     return manifest if manifest.state.is_final else _write_end(run, manifest)
+
+
+def end_if_silent(run: RunDir) -> bool:
+    """Write the end of a run whose supervisor, wherever it is, has written nothing for ten minutes; whether it was so.
+
+    A living one writes the manifest every few seconds. Both times are those of the file system that holds the run.
+    """
+    probe = run.path / f".probe-{os.getpid()}"
+    try:
+        probe.touch()
+        silent = probe.stat().st_mtime - run.manifest_file.stat().st_mtime
+    except OSError:
+        return False
+    finally:
+        probe.unlink(missing_ok=True)
+    return silent > _SILENT_SECONDS and current_manifest(run, lambda owner: True).state.is_final
 
 
 def next_attempt(run: RunDir, gone: IsGone = is_gone, since: float = math.inf) -> int | None:

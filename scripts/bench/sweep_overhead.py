@@ -1,7 +1,7 @@
 """CPU time a no-op point of a sweep costs beyond its worker, against Hydra's own launcher, joblib and submitit local.
 
-Ours runs ``worker=script`` on a script that does nothing: the worker's CPU time, which its manifest tells, is taken off.
-The others call an empty function over the same configs, in the same process or in one of theirs, in a virtualenv that
+Ours runs ``worker=script`` on a script that does nothing: the worker's CPU time, as its manifest tells it, is taken
+off. The others call an empty function over the same configs, in their own process or in another, in a virtualenv that
 is made for this.
 
     .venv/bin/python scripts/bench/sweep_overhead.py [POINTS]
@@ -48,9 +48,9 @@ def cpu_of(command: list[str], folder: Path, variables: dict[str, str]) -> float
 
 
 def per_point(run: list[float], points: int) -> float:
-    """What one point more costs: from a sweep of one, and one of many."""
-    one, many = run
-    return (many - one) / (points - 1)
+    """What one point more costs: from a sweep of two, and one of many."""
+    two, many = run
+    return (many - two) / (points - 2)
 
 
 def ours(folder: Path, points: int) -> tuple[float, float]:
@@ -60,7 +60,7 @@ def ours(folder: Path, points: int) -> tuple[float, float]:
     script.chmod(0o755)
     used, workers = [], []
     variables = {**os.environ, "MOSAIC_OUTPUT_DIR": str(folder / "outputs")}
-    for count in (1, points):
+    for count in (2, points):
         command = [COMMAND, "-m", "worker=script", f"worker.script={script}", f"seed=range({count})", f"sweep=n{count}"]
         used.append(cpu_of(command, folder, variables))
         runs = [json.loads(file.read_text()) for file in (folder / "outputs" / "runs").glob("*/manifest.json")]
@@ -77,17 +77,23 @@ def main() -> None:
         uv.install(folder / "venv", PACKAGES, constraints=None, directory=folder, torch_backend=None)
         app = folder / "app.py"
         app.write_text(APP.format(conf=str(bundled("conf"))))
-        # our own groups, without the launcher and sweeper that belong to us
-        ours(folder / "warm", 2) if (folder / "warm").mkdir() else None
+        (folder / "warm").mkdir()
+        ours(folder / "warm", 3)  # makes the worker's environment, if need be
         total, worker = ours(folder, points)
         print(f"mosaic-pipe, local: {1000 * total:.0f} ms a point, {1000 * worker:.0f} ms of it the worker's own")
         print(f"  beyond the worker: {1000 * (total - worker):.0f} ms a point")
         for launcher, extra in LAUNCHERS.items():
             used = []
-            for count in (1, points):
-                seeds = f"seed={','.join(map(str, range(count)))}" if count > 1 else "seed=0,"
-                command = [str(folder / "venv/bin/python"), str(app), "-m", f"hydra/launcher={launcher}", *PLAIN, *extra]
-                used.append(cpu_of([*command, seeds], folder, dict(os.environ)))
+            for count in (2, points):
+                command = [
+                    str(folder / "venv/bin/python"),
+                    str(app),
+                    "-m",
+                    f"hydra/launcher={launcher}",
+                    *PLAIN,
+                    *extra,
+                ]
+                used.append(cpu_of([*command, f"seed=range({count})"], folder, dict(os.environ)))
             print(f"{launcher}: {1000 * per_point(used, points):.0f} ms a point")
 
 

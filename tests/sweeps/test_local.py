@@ -124,8 +124,7 @@ def test_configs_that_have_changed_since_the_sweep_was_planned(machine: Machine,
 def test_after_kill_9_of_everything_the_same_command_finishes(machine: Machine) -> None:
     command = ["-m", *RANDOM, *SLOW, "seed=range(0,6)", "sweep=mine", "checkpoint.interval=50"]
     launcher = machine.start(*command)
-    training(machine, 2)
-    machine.wait_for(lambda: any(machine.events(run_id, "checkpoint_saved") for run_id in machine.run_ids()))
+    machine.wait_for(lambda: has_checkpoint_and_trains(machine))
     kill(launcher.pid)
     launcher.wait()
     machine.wait_for(lambda: not any(processes_of(machine.run_dir(run_id)) for run_id in machine.run_ids()))
@@ -142,6 +141,11 @@ def test_after_kill_9_of_everything_the_same_command_finishes(machine: Machine) 
     for one in found:
         lengths = [event["payload"]["episode_length"] for event in all_events(machine, one["run_id"], "episode")]
         assert one["summary"]["episodes"] <= len(lengths)  # what was done twice counts once
+
+
+def has_checkpoint_and_trains(machine: Machine) -> bool:
+    running = [run_id for run_id in machine.run_ids() if machine.manifest(run_id)["state"] == "RUNNING"]
+    return any(machine.events(run_id, "checkpoint_saved") for run_id in running)
 
 
 def all_events(machine: Machine, run_id: str, kind: str) -> Iterator[dict[str, Any]]:

@@ -17,7 +17,7 @@ SCRIPTS = REPOSITORY / "scripts" / "slurm"
 
 
 class Cluster:
-    """Two nodes with four CPUs each in the folder ``path``, of a short name; all of it is one machine."""
+    """Four nodes with four CPUs each in the folder ``path``, of a short name; all of it is one machine."""
 
     def __init__(self, path: Path, *settings: str) -> None:
         self.path = path
@@ -27,7 +27,8 @@ class Cluster:
 
     def up(self) -> None:
         """Start what does not run of it."""
-        subprocess.run([SCRIPTS / "up", "--dir", self.path, *self._options], check=True, stdout=subprocess.DEVNULL)
+        command = [str(SCRIPTS / "up"), "--dir", str(self.path), "--nodes", "4", *self._options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
     def down(self, *options: str) -> None:
         subprocess.run([SCRIPTS / "down", "--dir", self.path, *options], check=True)
@@ -47,7 +48,7 @@ class Cluster:
 
     def occupy(self) -> str:
         """A job that takes all nodes, at once where partitions may be preempted; returns its id."""
-        said = self.ask("sbatch", "--nodes=2", "--exclusive", "--time=5", "--output=/dev/null", "--wrap=sleep 300")
+        said = self.ask("sbatch", "--nodes=4", "--exclusive", "--time=5", "--output=/dev/null", "--wrap=sleep 300")
         found = re.search(r"\d+", said)
         assert found
         return found[0]

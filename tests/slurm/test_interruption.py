@@ -11,9 +11,8 @@ from machine import Machine, processes_of
 
 pytestmark = pytest.mark.slurm
 
-STEPS = 300
 MINE = ["-m", "worker=random", "algo=random", "env=cartpole", "hydra/launcher=slurm", "sweep=mine"]
-SLOW = ["+algo.native.step_seconds=0.02", f"total_timesteps={STEPS}", "checkpoint.interval=20"]
+SLOW = ["+algo.native.step_seconds=0.02", "total_timesteps=300", "checkpoint.interval=20"]
 
 
 def saved(machine: Machine, count: int = 1) -> list[str]:
@@ -44,8 +43,8 @@ def assert_continued(machine: Machine, manifest: dict[str, Any]) -> None:
     first, second = manifest["attempts"]
     assert second["state"] == manifest["state"] == "COMPLETED"
     assert first["state"] != "COMPLETED"
-    assert 0 < second["resumed_at"] < STEPS
-    assert manifest["summary"]["env_steps"] == STEPS
+    assert 0 < second["resumed_at"] < manifest["summary"]["env_steps"]
+    assert manifest["summary"]["env_steps"] == manifest["spec"]["total_timesteps"]
     before, after = (events(machine, manifest["run_id"], number) for number in (1, 2))
     kept = [one for one in before if one["event"] == "episode" and one["payload"]["env_steps"] <= second["resumed_at"]]
     assert manifest["summary"]["episodes"] == len(kept) + sum(one["event"] == "episode" for one in after)
@@ -60,43 +59,46 @@ def events(machine: Machine, run_id: str, attempt: int) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
-@pytest.mark.parametrize("partition", ["low", "lowhard"])
-def test_a_preempted_run_goes_on_from_its_checkpoint(machine: Machine, cluster: Cluster, partition: str) -> None:
-    machine.run(*MINE, *SLOW, "seed=1", f"hydra.launcher.partition={partition}")
-    (run_id,) = saved(machine)
+def test_preempted_runs_go_on_from_their_checkpoints(machine: Machine, cluster: Cluster) -> None:
+    """``low`` warns and gives time to save, ``lowhard`` sends SIGTERM and, after KillWait, SIGKILL."""
+    for partition in ("low", "lowhard"):
+        machine.run(*MINE, *SLOW, f"sweep={partition}", f"hydra.launcher.partition={partition}")
+    run_ids = saved(machine, 2)
     preemptor = cluster.occupy()
-    assert ended(machine, run_id)["state"] == "PREEMPTED"
+    assert [ended(machine, run_id)["state"] for run_id in run_ids] == ["PREEMPTED"] * 2
     cluster.ask("scancel", preemptor)
-    machine.run(*MINE, *SLOW, "seed=1", f"hydra.launcher.partition={partition}")  # has nothing to do
-    assert_continued(machine, ended(machine, run_id, attempts=2))
-    assert [state for job, state in cluster.jobs().items() if job != preemptor] == ["COMPLETED"]
+    machine.run(*MINE, *SLOW, "sweep=low", "hydra.launcher.partition=low")  # has nothing to do
+    for run_id in run_ids:
+        assert_continued(machine, ended(machine, run_id, attempts=2))
+    assert len(cluster.jobs()) == 3
 
 
-@pytest.mark.parametrize("lost", ["the node", "its slurmd"])
-def test_a_lost_node_costs_what_came_after_the_checkpoint(machine: Machine, cluster: Cluster, lost: str) -> None:
-    """Where slurmd alone is lost, the old processes go on until they see that another attempt was begun."""
-    steps = ["total_timesteps=2000"] if lost == "its slurmd" else []
-    machine.run(*MINE, *SLOW, *steps, "seed=1")
-    (run_id,) = saved(machine)
-    node = machine.manifest(run_id)["attempts"][0]["slurm"]["node"]
-    if lost == "the node":
-        cluster.down("--node", node)
-    else:
-        cluster.kill(node)
-    manifest = ended(machine, run_id, attempts=2)
-    assert_continued(machine, manifest)
-    assert manifest["attempts"][0]["failure"] == "node_failure"
-    assert manifest["attempts"][1]["slurm"]["node"] != node
+def test_lost_nodes_cost_what_came_after_the_checkpoint(machine: Machine, cluster: Cluster) -> None:
+    """Of one run the node is lost, of the other slurmd alone: it goes on until it sees that it has a successor."""
+    slow = ["+algo.native.step_seconds=0.05", "total_timesteps=600", "checkpoint.interval=20", "resources.cpus=3"]
+    machine.run(*MINE, *slow, "seed=1,2")
+    first, second = saved(machine, 2)
+    nodes = [machine.manifest(run_id)["attempts"][0]["slurm"]["node"] for run_id in (first, second)]
+    cluster.down("--node", nodes[0])
+    cluster.kill(nodes[1])
+    for run_id in (first, second):
+        manifest = ended(machine, run_id, attempts=2, seconds=90)
+        assert_continued(machine, manifest)
+        assert manifest["attempts"][0]["failure"] == "node_failure"
+        assert manifest["attempts"][1]["slurm"]["node"] not in nodes
+    assert len(events(machine, second, 1)) > len(events(machine, first, 1))
 
 
 def test_a_job_whose_time_is_up_is_queued_again(machine: Machine, cluster: Cluster) -> None:
-    machine.run(*MINE, *SLOW, "total_timesteps=2000", "seed=1")
+    machine.run(*MINE, *SLOW, "total_timesteps=100000", "seed=1")
     (run_id,) = saved(machine)
     (job,) = cluster.jobs()
     cluster.ask("scontrol", "update", f"JobId={job}", "TimeLimit=1")  # the warning is due at once
-    assert ended(machine, run_id)["state"] == "PREEMPTED"
-    cluster.ask("scontrol", "update", f"JobId={job}", "TimeLimit=60")
-    assert_continued(machine, ended(machine, run_id, attempts=2))
+    stopped = ended(machine, run_id)
+    assert stopped["state"] == "PREEMPTED"
+    machine.wait_for(lambda: len(machine.manifest(run_id)["attempts"]) == 2)
+    assert machine.manifest(run_id)["attempts"][1]["resumed_at"] == stopped["checkpoints"][-1]["env_steps"]
+    assert list(cluster.jobs()) == [job]
 
 
 def test_a_user_s_error_is_tried_once(machine: Machine, cluster: Cluster) -> None:
@@ -122,7 +124,7 @@ def test_a_sweep_is_cancelled(machine: Machine, cluster: Cluster) -> None:
     assert "sweep mine: 1 cancelled, 2 new" in said
     assert machine.manifest(run_id)["checkpoints"][-1]["env_steps"] == machine.manifest(run_id)["summary"]["env_steps"]
     machine.wait_for(lambda: not cluster.ask("squeue", "-h"))
-    assert sorted(cluster.jobs().values()) == ["CANCELLED", "CANCELLED", "FAILED"]
+    assert set(cluster.jobs().values()) == {"CANCELLED", "FAILED"}
     assert machine.run_ids() == [run_id]
 
     machine.run(*command, "hydra.launcher.array_parallelism=3")

@@ -35,7 +35,7 @@ def test_a_sweep_is_submitted_watched_and_added_to(machine: Machine, cluster: Cl
     for run_id in machine.run_ids():
         (attempt,) = machine.manifest(run_id)["attempts"]
         assert attempt["slurm"]["cluster"] == "test"
-        assert attempt["slurm"]["node"] in ("n0", "n1")
+        assert attempt["slurm"]["node"] in ("n0", "n1", "n2", "n3")
         assert attempt["slurm"]["job"].isdigit()
 
     machine.run(*MINE, "seed=1,2")
@@ -104,11 +104,25 @@ def test_sbatch_fails_after_part_of_the_sweep(
     assert len(cluster.jobs()) == 7
 
 
+def test_the_answer_of_sbatch_gets_lost(machine: Machine, cluster: Cluster) -> None:
+    lost = (
+        '$real "$@" >&2; echo "sbatch: error: Batch job submission failed: Socket timed out on send/recv" >&2; exit 1'
+    )
+    with instead_of(machine, "sbatch", lost):
+        machine.run(*MINE, "seed=1,2", expect=2)
+    assert "Socket timed out" in machine.stderr
+    machine.run(*MINE, "seed=1,2")
+    assert len(cluster.jobs()) == 2
+    completed(machine, 2)
+
+
 def test_what_the_cluster_refuses_is_said(machine: Machine, cluster: Cluster) -> None:
     machine.run(*MINE, "seed=1,2", "hydra.launcher.partition=nosuch", expect=2)
     assert "invalid partition specified: nosuch" in machine.stderr
     machine.run(*MINE, "seed=1,2", "hydra.launcher.time_min=long", expect=2)
     assert "time_min" in machine.stderr
+    machine.run(*MINE, "seed=1,2", "+hydra.launcher.extra.comment=ours", expect=2)
+    assert "hydra.launcher.extra.comment" in machine.stderr
     machine.run(*MINE, "seed=1,2", "+hydra.launcher.extra.hold=true")
     assert len(cluster.jobs()) == 2
 

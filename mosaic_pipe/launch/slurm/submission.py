@@ -28,6 +28,8 @@ from mosaic_pipe.store.sweeps import Jobs, Sweep
 _TOO_MANY = re.compile(
     r"MaxSubmit|SubmitJobs?Limit|job submit limit|MaxJobCount|Slurm temporarily unable", re.IGNORECASE
 )
+_PERHAPS_TAKEN = re.compile(r"timed out|zero bytes", re.IGNORECASE)
+"""What sbatch says when the controller's answer got lost."""
 _STARTUP_SECONDS = 30
 
 
@@ -110,10 +112,11 @@ def _submit_array(points: list[Prepared], sweep: Sweep, output_dir: Path, settin
     try:
         executor.map_array(str, run_ids)
     except (FailedJobError, FailedSubmissionError) as error:
-        record.unlink(missing_ok=True)
+        if not _PERHAPS_TAKEN.search(str(error)):
+            record.unlink(missing_ok=True)
         if _TOO_MANY.search(str(error)):
             raise _TooMany(_words(error)) from error
-        raise UserError(f"sbatch refuses: {_words(error)}", where="hydra/launcher=slurm") from error
+        raise UserError(f"sbatch failed: {_words(error)}", where="hydra/launcher=slurm") from error
 
 
 def _parameters(point: Prepared, sweep: Sweep, token: str, settings: SlurmSettings) -> dict[str, Any]:
@@ -121,6 +124,8 @@ def _parameters(point: Prepared, sweep: Sweep, token: str, settings: SlurmSettin
     minutes = settings.time_min
     if resources.time_limit is not None:
         minutes = min(minutes, math.ceil((resources.time_limit + resources.stop_grace + _STARTUP_SECONDS) / 60) + 1)
+    if "comment" in settings.extra:
+        raise SpecError("tells which jobs are the sweep's, and is ours", where="hydra.launcher.extra.comment")
     wanted = {
         "job_name": sweep.name,
         "comment": token,

@@ -85,11 +85,12 @@ def owner(jobs: Jobs, run_id: str, started: float) -> Owner:
 
 
 def test_a_job_id_that_is_used_again_is_another_job(sweep: Sweep, answers: Answers) -> None:
-    old, new = array(sweep, "A"), array(sweep, "B")
-    answers.say(("1", "RUNNING", new))
+    old, new = array(sweep, "A", "B"), array(sweep, "B", "C")
+    answers.say(("1_0", "RUNNING", new))
     queue = Queue(sweep)
     assert queue.queued() == {"B": new.submitted}
     assert queue.is_gone(owner(old, "A", time.time() - 100))
+    assert queue.is_gone(owner(old, "B", time.time() - 100))
     assert not queue.is_gone(owner(new, "B", time.time() - 100))
 
 

@@ -12,6 +12,8 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -45,9 +47,8 @@ def main() -> int:
         jobs = next((jobs for jobs in sweep.jobs() if jobs.token == token), None)
         if jobs is None:
             raise UserError("this array is not on record: its submission was taken for refused", where=str(sweep.path))
-        return _bring_on(
-            sweep, output_dir, jobs, jobs.run_ids[int(os.environ.get("SLURM_ARRAY_TASK_ID", "0"))], signals
-        )
+        index = int(os.environ.get("SLURM_ARRAY_TASK_ID", "0"))  # an array of one is no array to submitit
+        return _bring_on(sweep, output_dir, jobs, jobs.run_ids[index], signals)
     except UserError as error:
         _say(f"error: {error}")
         return error.exit_code
@@ -67,7 +68,10 @@ def _bring_on(sweep: Sweep, output_dir: Path, jobs: Jobs, run_id: str, signals: 
     if supervisor is None or number is None:
         _say(f"nothing to do for run {run_id}: it has ended, or somebody else works on it")
         return Exit.OK
-    _supervise(supervisor, signals)
+    with signals.stopping(supervisor):
+        over = supervisor.manifest.state.is_final
+        while not over:
+            over = supervisor.look(POLL_SECONDS)
     manifest = supervisor.manifest
     _say(f"run {run_id}, attempt {number}: {manifest.state}{_reason(manifest)}")
     if not supervisor.superseded() and worth_retrying(manifest):
@@ -78,42 +82,36 @@ def _bring_on(sweep: Sweep, output_dir: Path, jobs: Jobs, run_id: str, signals: 
 class _Signals:
     """SIGUSR2: Slurm's warning before a time limit or a preemption. SIGTERM: a preemption without one, or scancel.
 
-    The worker may have been sent the same signal, so it is asked to stop at once, and why is found out afterwards.
+    The worker may have been sent the same signal, so it is asked to stop at once, and why is found out before its end
+    is looked at.
     """
 
     def __init__(self) -> None:
         self._supervisor: Supervisor | None = None
-        self._received = self.terminated = False
+        self._received = self._terminated = False
         for number in (signal.SIGUSR2, signal.SIGTERM):
             signal.signal(number, self._take)
         signal.signal(signal.SIGCONT, signal.SIG_DFL)
 
-    def stop_on_signal(self, supervisor: Supervisor) -> None:
-        """Have signals stop ``supervisor``, also one that came before it was there."""
+    @contextmanager
+    def stopping(self, supervisor: Supervisor) -> Iterator[None]:
+        """While this lasts, signals stop ``supervisor``; also one that came before."""
         self._supervisor = supervisor
         if self._received:
-            self._stop()
+            self._stop(supervisor)
+        yield
+        self._supervisor = None
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         self._received = True
-        self.terminated = self.terminated or number == signal.SIGTERM
-        self._stop()
-
-    def _stop(self) -> None:
+        self._terminated = self._terminated or number == signal.SIGTERM
         if self._supervisor:
-            self._supervisor.stop(StopReason.PREEMPT, "Slurm wants the node: preempted, or the job's time is up")
+            self._stop(self._supervisor)
 
-
-def _supervise(supervisor: Supervisor, signals: _Signals) -> None:
-    signals.stop_on_signal(supervisor)
-    over = supervisor.manifest.state.is_final
-    known = False
-    while not over:
-        if signals.terminated and not known:
-            known = True
-            if _is_cancelled():
-                supervisor.explain_stop(StopReason.CANCEL, "the Slurm job was cancelled")
-        over = supervisor.look(POLL_SECONDS)
+    def _stop(self, supervisor: Supervisor) -> None:
+        supervisor.stop(StopReason.PREEMPT, "Slurm wants the node: preempted, or the job's time is up")
+        if self._terminated and _is_cancelled():
+            supervisor.explain_stop(StopReason.CANCEL, "the Slurm job was cancelled")
 
 
 def _is_cancelled() -> bool:
@@ -129,6 +127,8 @@ def _is_cancelled() -> bool:
 
 def _queue_again(manifest: Manifest) -> None:
     """Ask for the job to be run again, and wait for Slurm to end this process."""
+    signal.signal(signal.SIGUSR2, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if manifest.failure and manifest.failure.class_ != Failure.PREEMPTED:
         _say(f"{manifest.failure.class_}: queued again")
     if requeue(_job()):

@@ -1,7 +1,8 @@
 """What points will cost, judged by earlier runs of the same kind: same worker, algorithm and environment.
 
 Time is taken to be proportional to environment steps. The interval of a kind is that of the middle 80 % of its earlier
-runs; intervals are added up as if all runs were slow, or fast, together, which on a shared machine they are.
+runs, and a half to twice as much where there are one or two; intervals are added up as if all runs were slow, or fast,
+together, which on a shared machine they are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from mosaic_pipe.store.states import State
 
 NEWEST_RUNS = 1000
 """How many runs are looked at."""
+
+_ENOUGH_RUNS = 3
 
 Kind = tuple[str, str, str]
 
@@ -82,6 +85,8 @@ def _seconds_per_step(runs: Runs) -> dict[Kind, Range]:
 
 
 def _range(rates: list[float]) -> Range:
+    if len(rates) < _ENOUGH_RUNS:
+        return Range(statistics.median(rates), rates[0] / 2, rates[-1] * 2)
     cut = len(rates) // 10
     return Range(statistics.median(rates), rates[cut], rates[-1 - cut])
 

@@ -1,8 +1,8 @@
 """What points will cost, judged by earlier runs of the same kind: same worker, algorithm and environment.
 
-A run takes a while to start and end, and then time in proportion to its environment steps. The interval of a kind is that of the middle 80 % of its earlier
-runs, and a half to twice as much where there are one or two; intervals are added up as if all runs were slow, or fast,
-together, which on a shared machine they are.
+A run takes a while to start and end, and then time in proportion to its environment steps. The interval of a kind is
+that of the middle 80 % of its earlier runs, and a half to twice as much where there are one or two; intervals are
+added up as if all runs were slow, or fast, together, which on a shared machine they are.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A sweep of no-op points on a real Slurm whose arrays hold 101 tasks: submission, sbatch calls, and whether all end well.
+"""A sweep of no-op points on a real Slurm whose arrays hold 101 tasks: submission, calls of sbatch, how all end.
 
 Starts the test cluster (``scripts/slurm/up``) and removes it again.
 

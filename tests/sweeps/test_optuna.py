@@ -180,7 +180,7 @@ def test_points_that_are_refused(machine: Machine) -> None:
 def test_pruning(machine: Machine) -> None:
     """Five trials end, the sixth takes longer to the same step and is stopped there."""
     pause = "+algo.native.step_seconds"
-    space = ("seed=range(1,1000)", f"{pause}=choice(0.03,0.1)", "checkpoint.interval=10")
+    space = ("seed=range(1,1000)", f"{pause}=choice(0.03,0.1)", "checkpoint.interval=10", "checkpoint.keep=99")
     sampler = _set(sampler="random", seed=175)  # which draws the longer pause for the sixth
     pruner = _set(pruner="median", report_interval=100, metric="wall_time", direction="minimize")
     command = [*STUDY, *space, *sampler, *pruner]

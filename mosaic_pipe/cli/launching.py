@@ -5,17 +5,21 @@ from __future__ import annotations
 import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.own import sweep_command
 from mosaic_pipe.cli.sweep_display import SweepDisplay
 from mosaic_pipe.launch.local import LocalLauncher, LocalSettings
 from mosaic_pipe.launch.machine import Machine
 from mosaic_pipe.launch.preparation import Preparation
-from mosaic_pipe.store.sweeps import Submission, Sweep
+from mosaic_pipe.store.sweeps import Sweep
 from mosaic_pipe.sweep.plan import Plan
+
+_LOOK_SECONDS = 0.05
 
 
 def launch(sweep: Sweep, name: str, output_dir: Path, *, quiet: bool = False) -> None:
@@ -38,19 +42,19 @@ def launch(sweep: Sweep, name: str, output_dir: Path, *, quiet: bool = False) ->
     elif submission.settings["detach"]:
         _launch_detached(sweep, name, output_dir)
     else:
-        launch_here(sweep, submission, output_dir, quiet=quiet)
+        launch_here(sweep, name, output_dir, quiet=quiet)
 
 
-def launch_here(sweep: Sweep, submission: Submission, output_dir: Path, *, quiet: bool = False) -> None:
+def launch_here(sweep: Sweep, name: str, output_dir: Path, *, quiet: bool = False) -> None:
     """Run the points on this machine, until all have ended or somebody asks to stop.
 
     Raises:
         UserError: a point asks for more than this machine has, or a disk takes nothing more.
     """
-    preparation, points = Preparation(show_notice), sweep.points()
+    submission, preparation, points = sweep.submission(name), Preparation(show_notice), sweep.points()
     prepared = [preparation.prepare(points[digest].spec) for digest in submission.todo if digest in points]
     settings = _local_settings(submission.settings)
-    with SweepDisplay(sweep.name, len(prepared), quiet=quiet) as display, sweep.launcher() as stop_file:
+    with SweepDisplay(sweep.name, len(prepared), quiet=quiet) as display, sweep.launcher(name) as stop_file:
         LocalLauncher(prepared, output_dir, settings, display.show).run(stop_file)
 
 
@@ -72,11 +76,17 @@ def _launch_detached(sweep: Sweep, name: str, output_dir: Path) -> None:
     log = sweep.path / "submissions" / f"{name}.log"
     command = [sys.executable, "-m", "mosaic_pipe.cli.main", "sweep", "work", sweep.name, name]
     with log.open("ab") as out:
-        subprocess.Popen(
+        process = subprocess.Popen(
             [*command, "--output-dir", str(output_dir)],
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=out,
             start_new_session=True,
         )
+    while not any(launcher.submission == name for launcher in sweep.launchers().values()):
+        if process.poll() is not None:
+            break
+        time.sleep(_LOOK_SECONDS)
+    if process.returncode:
+        raise UserError(f"ended at once:\n{log.read_text(encoding='utf-8')}", where="the detached launcher")
     show_notice(f"detached: {sweep_command('watch', sweep.name, output_dir)}\nlog: {shlex.quote(str(log))}")

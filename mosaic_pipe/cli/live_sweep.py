@@ -9,6 +9,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from mosaic_pipe.base.processes import this_host
+from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.sweeps import Sweep
 from mosaic_pipe.sweep.status import PointStatus, counted, look_at
@@ -38,8 +40,23 @@ class LiveSweep:
 
             self._queue = Queue(self.sweep)
         if self._queue is None:
-            return look_at(points, self._runs)
-        return look_at(points, self._runs, self._queue.is_gone, self._queue.waiting())
+            return look_at(points, self._runs, queued=self._with_launchers())
+        return look_at(points, self._runs, self._queue.is_gone, self._with_launchers() | self._queue.queued())
+
+    def run_of(self, status: PointStatus) -> RunDir:
+        """The run of a point."""
+        return self._runs.new(status.point.run_id)
+
+    def _with_launchers(self) -> dict[str, float]:
+        """Ids of the runs that a launcher on this machine has before it, and since when it works."""
+        here = [one for one in self.sweep.launchers().values() if one.owner.host == this_host()]
+        points = self.sweep.points() if here else {}
+        return {
+            points[digest].run_id: one.started
+            for one in here
+            for digest in self.sweep.submission(one.submission).todo
+            if digest in points
+        }
 
     def stop(self) -> None:
         """Ask everything that runs to stop with a checkpoint, and take what waits off Slurm's queue."""

@@ -77,7 +77,8 @@ class SweepLauncher:
         asked = self.ask(job_overrides)
         found = {overrides: status for (overrides, _), status in zip(asked.points, self._run(asked), strict=True)}
         statuses = [found.get(tuple(one)) for one in job_overrides]
-        invocation.exit_codes.append(worst_exit_code([status for status in statuses if status]))
+        known = [status for status in statuses if status]
+        invocation.exit_codes.append(worst_exit_code(known, fail_fast=asked.call.fail_fast))
         return [
             JobReturn(overrides=list(one), status=JobStatus.COMPLETED, _return_value=_mean_return(status))
             for one, status in zip(job_overrides, statuses, strict=True)
@@ -102,6 +103,8 @@ class SweepLauncher:
                 spec = spec_of(config, call, overrides, composed.choices, invocation.arguments)
                 if spec.mode == "interactive":
                     raise SpecError("is no part of a sweep", where="mode=interactive")
+                if points and spec.sweep != points[0][1].sweep:
+                    raise SpecError("holds for a whole sweep", where="sweep")
                 checks.check(spec)
                 points.append((overrides, spec))
             except UserError as error:
@@ -113,17 +116,22 @@ class SweepLauncher:
         assert call is not None, "a sweep has points"
         return Asked(call, points, refused)
 
-    def run_batch(self, sweep: Sweep, asked: Asked) -> None:
-        """Run what is missing of these points, which are a part of ``sweep``, and wait for the end.
+    def run_batch(self, live: LiveSweep, asked: Asked) -> None:
+        """Run what is missing of these points, which are a part of a sweep, and wait for the end.
 
         Raises:
             UserError: nothing was started.
         """
-        plan = make_plan(asked.points, LiveSweep(sweep, asked.call.runs).look())
-        if refusal := changes_refusal(sweep.name, plan):
+        told = [(_telling(overrides), spec) for overrides, spec in asked.points]
+        plan = make_plan(told, live.look())
+        if refusal := changes_refusal(live.sweep.name, plan):
             raise refusal
         prepare(plan)
-        self._launch(sweep, plan, msgspec.structs.replace(asked.call, detach=False), quiet=True)
+        self._launch(live.sweep, plan, msgspec.structs.replace(asked.call, detach=False), quiet=True)
+
+    def enlist(self, sweep: Sweep, call: Call) -> str:
+        """Put on record that this command works on ``sweep``, before any batch; returns the record's name."""
+        return sweep.submit(self._submission(sweep, make_plan([], []), call))
 
     def slots(self, plan: Plan) -> int | None:
         """How many cores the points of ``plan`` will use at once; None: the scheduler decides."""
@@ -136,7 +144,7 @@ class SweepLauncher:
         output_dir = Path(call.output_dir)
         sweeps, name = Sweeps(output_dir), sweep_name(self._config, wanted[0][1].sweep)
         live = LiveSweep(sweeps.find(name), call.runs) if name in sweeps.names() else None
-        plan = make_plan(wanted, live.look() if live else [])
+        plan = make_plan([(_telling(overrides), spec) for overrides, spec in wanted], live.look() if live else [])
         cost = estimate(((spec, _steps_left(plan, digest, spec)) for _, digest, spec in plan.missing), call.runs)
         print(describe_plan(name, plan, cost, self.slots(plan)), file=sys.stdout if call.dry_run else sys.stderr)
         refusal = changes_refusal(name, plan) if not call.replan else None
@@ -186,6 +194,13 @@ def prepare(plan: Plan) -> None:
     preparation = Preparation(show_notice)
     for _, _, spec in plan.missing:
         preparation.prepare(spec)
+
+
+def _telling(overrides: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that say what a point is, and not how to call it."""
+    return tuple(
+        one for one in overrides if one.lstrip("+").partition("=")[0] not in (*Call.__struct_fields__, "sweep")
+    )
 
 
 def _steps_left(plan: Plan, digest: str, spec: RunSpec) -> int:

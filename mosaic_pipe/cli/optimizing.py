@@ -59,7 +59,7 @@ class Optimization:
             pruner=settings.pruner,
         )
         self._live = LiveSweep(sweep, call.runs)
-        self._code = Exit.OK
+        self._codes = {Exit.OK}
         self._why_stop = ""
 
     def run(self) -> int:
@@ -73,13 +73,15 @@ class Optimization:
         self._catch_up()
         counts = self._study.counts()
         self._to_ask = self._settings.n_trials - counts.done - counts.open
-        with self._sweep.launcher() as stop_file:
+        with self._sweep.launcher(self._launcher.enlist(self._sweep, self._call)) as stop_file:
             while not self._why_stop and not stop_file.exists() and (trials := self._next()):
                 self._run_trials(trials, stop_file)
         if self._why_stop:
             show_notice(f"the study stops: {self._why_stop}")
         print_summary(self._sweep, self._live.look(), Path(self._call.output_dir))
-        return self._code
+        if self._call.fail_fast and Exit.RUN_FAILED in self._codes:  # what was cancelled was so because of that
+            self._codes.discard(Exit.CANCELLED)
+        return max(self._codes)
 
     def _catch_up(self) -> None:
         """Runs of trials that failed may have been tried again since."""
@@ -108,7 +110,7 @@ class Optimization:
         pruning = Pruning(self._study, by_run, self._dir, self._call.runs, self._definition.metric)
         with pruning.every(self._settings.report_interval if self._settings.pruner else None):
             if todo:
-                self._launcher.run_batch(self._sweep, Asked(asked.call, todo, {}))
+                self._launcher.run_batch(self._live, Asked(asked.call, todo, {}))
             statuses = self._ended(set(run_ids.values()), stop_file)
         told = []
         for point, trial in zip(points, trials, strict=True):
@@ -141,12 +143,12 @@ class Optimization:
             self._study.tell_pruned(trial, run_id)
             return "pruned"
         if manifest and status.failure != Failure.DISK_FULL and status.state in _TRIAL_IS_TO_BLAME:
-            self._code = max(self._code, exit_code(manifest))
+            self._codes.add(exit_code(manifest))
             if self._call.fail_fast:
                 self._why_stop = "a trial failed (fail_fast)"
             return self._fail(trial, f"{status.failure}: {manifest.failure.reason}" if manifest.failure else "", run_id)
         ended = manifest is not None and manifest.state.is_final
-        self._code = max(self._code, exit_code(manifest) if manifest and ended else Exit.CANCELLED)
+        self._codes.add(exit_code(manifest) if manifest and ended else Exit.CANCELLED)
         self._why_stop = self._why_stop or "trials that did not come to an end are taken up by the same command"
         return status.state.lower()
 
@@ -155,7 +157,7 @@ class Optimization:
         if value is not None:
             self._study.tell(trial, value, manifest.run_id)
             return f"{value:.6g}"
-        self._code = max(self._code, Exit.RUN_FAILED)
+        self._codes.add(Exit.RUN_FAILED)
         reason = why_not(manifest.summary, self._definition.metric)
         if not self._study.has_values():  # then every trial may be in vain
             self._why_stop = f"{reason} (hydra.sweeper.metric), and no trial before had one"

@@ -20,6 +20,7 @@ from hydra.core.config_loader import ConfigLoader
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override, ValueType
 from omegaconf import Container, DictConfig, OmegaConf, SCMode, open_dict, read_write
+from omegaconf.errors import OmegaConfBaseException
 
 from mosaic_pipe.base.errors import SpecError
 
@@ -77,8 +78,8 @@ class PointComposer:
         others = [override for override in keyed if override not in applied]
         if not all(base.leads_straight_to(override.key) for override in others):
             return []
-        # Where Hydra may add keys too, the order of all of them is Hydra's.
-        return [override for override in applied if not (others and override.adds)]
+        # Where Hydra may add keys to the same dict, the order of all of them is Hydra's.
+        return [o for o in applied if not (o.adds and any(_is_beside(other.key, o.key) for other in others))]
 
     def _through_hydra(self, overrides: list[_Override]) -> _Composition:
         texts = tuple(override.text for override in overrides)
@@ -160,19 +161,26 @@ class _Composition:
         self._config = config
         # A structured config has types to check values against: it stays as it is, and takes nothing.
         self._unresolved: Any = OmegaConf.to_container(config, structured_config_mode=SCMode.DICT_CONFIG)
-        self._settled = not _interpolates(self._unresolved)
-
-    @cached_property
-    def _resolved(self) -> Any:
-        return OmegaConf.to_container(self._config, resolve=True)
 
     def config(self, overrides: list[_Override]) -> dict[str, Any]:
         """The plain config with ``overrides``, all of which it takes."""
-        if self._settled or not overrides:
+        if self._resolved is not None:
             return cast(dict[str, Any], _with(self._resolved, overrides))
-        changed = OmegaConf.create(_with(self._unresolved, overrides))
-        OmegaConf.copy_cache(from_config=self._config, to_config=changed)
+        changed = self._config
+        if overrides:
+            changed = OmegaConf.create(_with(self._unresolved, overrides))
+            OmegaConf.copy_cache(from_config=self._config, to_config=changed)
         return cast(dict[str, Any], OmegaConf.to_container(changed, resolve=True))
+
+    @cached_property
+    def _resolved(self) -> Any:
+        """The plain config, or None where a point's overrides may change what its interpolations lead to."""
+        if _interpolates(self._unresolved):
+            return None
+        try:
+            return OmegaConf.to_container(self._config, resolve=True)
+        except OmegaConfBaseException:  # an override may replace what cannot be resolved
+            return None
 
     def takes(self, override: _Override) -> bool:
         """Whether all that Hydra would do for the plain ``override`` is to put its value in its place."""
@@ -197,6 +205,12 @@ class _Composition:
 def _overlap(keys: list[str]) -> bool:
     """Whether one of ``keys`` is given twice, or lies below another one: what comes first then matters."""
     return any(f"{one}.".startswith(f"{two}.") or f"{two}.".startswith(f"{one}.") for one, two in combinations(keys, 2))
+
+
+def _is_beside(key: str, other: str) -> bool:
+    """Whether ``key`` lies in the dict in which ``other`` lies, at any depth."""
+    parent, dot, _ = other.rpartition(".")
+    return key.startswith(parent + dot)
 
 
 def _is_data(value: Any) -> bool:

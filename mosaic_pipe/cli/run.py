@@ -24,7 +24,7 @@ from mosaic_pipe.base.errors import Exit, SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import as_spec_error
 from mosaic_pipe.cli.invocation import invocation
 from mosaic_pipe.cli.notice import show_notice
-from mosaic_pipe.cli.specs import spec_of, split_call
+from mosaic_pipe.cli.specs import Call, spec_of, split_call
 from mosaic_pipe.workers.registry import config_dirs
 
 
@@ -78,6 +78,7 @@ def _run(config: DictConfig, arguments: list[str]) -> int:
         raise as_spec_error(error) from error
     call, plain = split_call(plain)
     hydra_config = HydraConfig.get()
+    _refuse_sweeps_keys(hydra_config.runtime.choices["hydra/launcher"], call)
     spec = spec_of(plain, call, hydra_config.overrides.task, hydra_config.runtime.choices, arguments)
     if call.dry_run or spec.mode == "interactive":
         from mosaic_pipe.cli.one_off import dry_run_spec, interact_with
@@ -88,9 +89,20 @@ def _run(config: DictConfig, arguments: list[str]) -> int:
     return run_in_foreground(spec, Path(call.output_dir))
 
 
+def _refuse_sweeps_keys(launcher: str, call: Call) -> None:
+    """A single run stays here, whatever was asked for."""
+    hint = "add -m: a sweep may have a single point"
+    if launcher != "local":
+        raise SpecError("launches sweeps, and this is a single run", where=f"hydra/launcher={launcher}", hint=hint)
+    if call.detach:
+        raise SpecError("is for sweeps", where="detach", hint=hint)
+
+
 def _with_our_flags(arguments: list[str]) -> list[str]:
-    """Hydra knows only overrides, ``--dry-run`` is one; and it takes ``>`` and ``|`` for no part of a word."""
-    return ["dry_run=true" if argument == "--dry-run" else _quoted(argument) for argument in arguments]
+    """Our flags as overrides, all that Hydra knows; and it takes ``>`` and ``|`` for no part of a word."""
+    joined = re.sub("(^|\0)--budget\0", "\\1--budget=", "\0".join(arguments)).split("\0") if arguments else []
+    overrides = [re.sub("^--budget=", "budget=", argument) for argument in joined]
+    return ["dry_run=true" if argument == "--dry-run" else _quoted(argument) for argument in overrides]
 
 
 def _quoted(argument: str) -> str:

@@ -12,10 +12,11 @@ from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.base.suggest import did_you_mean
 from mosaic_pipe.cli.launching import launch, launch_here
 from mosaic_pipe.cli.live_sweep import LiveSweep
+from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.sweep_tables import print_summary, worst_exit_code
 from mosaic_pipe.cli.watching import watch
 from mosaic_pipe.store.provenance import own_arguments
-from mosaic_pipe.store.runs import Runs
+from mosaic_pipe.store.runs import Runs, end_if_silent
 from mosaic_pipe.store.sweeps import Submission, Sweeps
 from mosaic_pipe.sweep.status import PointStatus, counted
 
@@ -29,6 +30,9 @@ def retry_sweep(options: argparse.Namespace) -> int:
         hint = did_you_mean(options.failed, _CLASSES)
         raise UserError(f"there is no class of failure {options.failed!r}", where="--failed", hint=hint)
     live = LiveSweep(Sweeps(options.output_dir).find(options.name), Runs(options.output_dir))
+    if options.lost:
+        lost = [one for one in live.look() if one.is_active and end_if_silent(live.run_of(one))]
+        show_notice(f"sweep {options.name}: {len(lost)} runs are lost")
     submissions = live.sweep.submissions()
     todo = [status.point.spec_hash for status in live.look() if status.is_missing and _wanted(status, options.failed)]
     if not todo:
@@ -75,7 +79,7 @@ def watch_sweep(options: argparse.Namespace) -> int:
 def work_on_sweep(options: argparse.Namespace) -> int:
     """Run a submission here, as the process that a detached sweep leaves behind."""
     sweep = Sweeps(options.output_dir).find(options.name)
-    launch_here(sweep, sweep.submission(options.submission), options.output_dir)
+    launch_here(sweep, options.submission, options.output_dir)
     sys.stdout.flush()
     return Exit.OK
 

@@ -20,7 +20,7 @@ from mosaic_pipe.cli.tables import print_json, print_table
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.studies import study_of
 from mosaic_pipe.store.sweeps import Sweep, Sweeps
-from mosaic_pipe.sweep.status import DONE, PointStatus, counted
+from mosaic_pipe.sweep.status import DONE, NEW, PointStatus, counted
 from mosaic_pipe.sweep.summary import Cell, cells, names
 
 _COLUMNS = ("run", "state", "point", "attempts", "steps", "reason")
@@ -85,10 +85,19 @@ def print_cells(found: Sequence[Cell]) -> None:
     print_table(("cell", "completed", "return", "± 95 %"), rows, right=("completed", "return", "± 95 %"))
 
 
-def worst_exit_code(statuses: Sequence[PointStatus]) -> int:
-    """The exit code of a command that ran these points, or left them running."""
-    ended = (status.manifest for status in statuses if status.manifest and not status.is_active)
-    return max((exit_code(manifest) for manifest in ended), default=Exit.OK)
+def worst_exit_code(statuses: Sequence[PointStatus], *, fail_fast: bool = False) -> int:
+    """The exit code of a command that ran these points, or left them running.
+
+    Args:
+        statuses: of the points.
+        fail_fast: what was cancelled was so because of what failed.
+    """
+    codes = {exit_code(one.manifest) for one in statuses if one.manifest and not one.is_active}
+    if any(status.state == NEW for status in statuses):
+        codes.add(Exit.RUN_FAILED)
+    if fail_fast and Exit.RUN_FAILED in codes:
+        codes.discard(Exit.CANCELLED)
+    return max(codes, default=Exit.OK)
 
 
 def _names(sweep: Sweep, statuses: Sequence[PointStatus]) -> list[str]:

@@ -46,6 +46,7 @@ def _parser() -> argparse.ArgumentParser:
     status.add_argument("--json", action="store_true", help="print JSON: every point")
     retry = add("retry", sweep_actions.retry_sweep, "Run points again that did not complete, from their checkpoints.")
     retry.add_argument("--failed", nargs="?", const="", metavar="CLASS", help="failed ones only; of this class only")
+    retry.add_argument("--lost", action="store_true", help="also runs of other machines that are silent for 10 minutes")
     retry.add_argument("--detach", action="store_true", default=None, help="leave it running without this terminal")
     add(
         "cancel", sweep_actions.cancel_sweep, "Stop a sweep's runs with checkpoints, and take the others off the queue."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +14,12 @@ from mosaic_pipe.launch.machine import Held, Machine
 from mosaic_pipe.launch.preparation import Prepared
 from mosaic_pipe.store.attempts import this_owner
 from mosaic_pipe.store.manifest import Manifest
+from mosaic_pipe.store.retry import worth_retrying
 from mosaic_pipe.store.runs import Runs, next_attempt
 from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.outcome import StopReason
 from mosaic_pipe.supervise.signals import StopRequests
 from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Progress, Supervisor
-from mosaic_pipe.sweep.retry import worth_retrying
 
 _IDLE_SECONDS = 0.5
 
@@ -65,6 +66,7 @@ class LocalLauncher:
             SpecError: a point asks for more than this machine has.
         """
         self._waiting = list(points)
+        self._since = time.time()
         self._runs = Runs(output_dir)
         self._settings, self._show = settings, show
         self._machine = Machine()
@@ -126,7 +128,7 @@ class LocalLauncher:
 
     def _start(self, point: Prepared, held: Held) -> None:
         run = self._runs.new(point.spec.run_id)
-        number = next_attempt(run)
+        number = next_attempt(run, since=self._since)
 
         def show(progress: Progress) -> None:
             self.board.running[point.spec.run_id] = (point, progress)

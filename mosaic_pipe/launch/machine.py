@@ -36,7 +36,7 @@ class Machine:
 
     def __init__(self) -> None:
         """Raises UserError: the folder for the locks is not this user's."""
-        self.cores = _cores()
+        self.cores, self._pins = _cores()
         self.gpus = machine_gpus()
         self.memory_mb = _memory_mb()
         self._free_mb = self.memory_mb
@@ -64,7 +64,7 @@ class Machine:
             _release(cores or {})
             return None
         self._free_mb -= memory_mb
-        share = Share(frozenset(map(int, cores)), tuple(gpus))
+        share = Share(frozenset(map(int, cores)) if self._pins else None, tuple(gpus))
         return Held(share, memory_mb, [*cores.values(), *gpus.values()])
 
     def give_back(self, held: Held) -> None:
@@ -105,12 +105,15 @@ def _locks_dir() -> Path:
     return folder
 
 
-def _cores() -> list[int]:
-    """Those that this process may run on, as many as its cgroup lets it use at once."""
+def _cores() -> tuple[list[int], bool]:
+    """The cores that this process may use at once, and whether runs can be pinned to them.
+
+    A cgroup with a quota lets its processes run anywhere, for so long: which cores are free is then not ours to tell.
+    """
     cores = sorted(os.sched_getaffinity(0))
     quota, _, period = _cgroup("cpu.max").partition(" ")
     allowed = int(quota) // int(period) if quota.isdigit() else len(cores)
-    return cores[: max(1, allowed)]
+    return cores[: max(1, allowed)], allowed >= len(cores)
 
 
 def _memory_mb() -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator
@@ -13,10 +14,13 @@ from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.base.suggest import did_you_mean
 from mosaic_pipe.store.attempts import IsGone, Owner, is_gone, newest_attempt, owner_of
 from mosaic_pipe.store.manifest import Attempt, FailureReport, Manifest
+from mosaic_pipe.store.retry import worth_retrying
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.telemetry.fold import Fold
 from mosaic_pipe.telemetry.reader import EventReader, Skipped
+
+_SILENT_SECONDS = 600.0
 
 
 class Runs:
@@ -81,19 +85,45 @@ def current_manifest(run: RunDir, gone: IsGone = is_gone) -> Manifest:
     return _write_end(run, manifest) if _was_left(run, manifest, gone) else manifest
 
 
-def next_attempt(run: RunDir, gone: IsGone = is_gone) -> int | None:
-    """Number of the attempt that may be made now; None while somebody works on ``run``, and once it has completed."""
+def end_if_silent(run: RunDir) -> bool:
+    """Write the end of a run whose supervisor, wherever it is, has written nothing for ten minutes; whether it was so.
+
+    A living one writes the manifest every few seconds. Both times are those of the file system that holds the run.
+    """
+    probe = run.path / f".probe-{os.getpid()}"
+    try:
+        probe.touch()
+        silent = probe.stat().st_mtime - run.manifest_file.stat().st_mtime
+    except OSError:
+        return False
+    finally:
+        probe.unlink(missing_ok=True)
+    return silent > _SILENT_SECONDS and current_manifest(run, lambda owner: True).state.is_final
+
+
+def next_attempt(run: RunDir, gone: IsGone = is_gone, since: float = math.inf) -> int | None:
+    """Number of the attempt that may be made now; None where there is none to make.
+
+    That is so while somebody works on ``run``, once it has completed, and once it has ended in an attempt that was
+    begun after ``since``, in epoch seconds, by somebody else who was asked for the same: unless it is worth another.
+    """
     newest = newest_attempt(run)
     if newest == 0:
         return 1
     try:
         manifest = current_manifest(run, gone)
         if manifest.attempts[-1].number >= newest:
-            return newest + 1 if manifest.state.is_final and manifest.state is not State.COMPLETED else None
+            return newest + 1 if _may_go_on(manifest, since) else None
     except UserError:
         pass  # its owner has not come to write one
     owner = owner_of(run, newest)
     return newest + 1 if owner and gone(owner) else None
+
+
+def _may_go_on(manifest: Manifest, since: float) -> bool:
+    if not manifest.state.is_final or manifest.state is State.COMPLETED:
+        return False
+    return manifest.attempts[-1].started < since or worth_retrying(manifest)
 
 
 def fold_attempts(run: RunDir, attempts: Iterable[Attempt]) -> tuple[Fold, Skipped]:

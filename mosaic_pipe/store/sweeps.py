@@ -19,7 +19,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -76,6 +76,14 @@ class Submission(Struct, frozen=True, kw_only=True):
     todo: list[str]
     """Hashes of the points that were to be run."""
     schema_version: int = SCHEMA_VERSION
+
+
+class Launcher(Struct, frozen=True):
+    """A process that runs the points of the submission ``submission``, since ``started``."""
+
+    owner: Owner
+    submission: str
+    started: float
 
 
 class Jobs(Struct, frozen=True, kw_only=True):
@@ -153,9 +161,9 @@ class Sweep:
         return self.path / "jobs" / f"{self._write('jobs', jobs)}.json"
 
     @contextmanager
-    def launcher(self) -> Iterator[Path]:
-        """Put this process on record as one that runs points; yields the file that asks it to stop."""
-        name = self._write("launchers", this_owner())
+    def launcher(self, submission: str) -> Iterator[Path]:
+        """Put this process on record as one that runs ``submission``; yields the file that asks it to stop."""
+        name = self._write("launchers", Launcher(this_owner(), submission, time.time()))
         record, stop = (self.path / "launchers" / f"{name}{suffix}" for suffix in (".json", ".stop"))
         try:
             yield stop
@@ -163,10 +171,13 @@ class Sweep:
             record.unlink(missing_ok=True)
             stop.unlink(missing_ok=True)
 
-    def launchers(self) -> dict[Path, Owner]:
-        """Processes that run points, as far as can be told from here, by the file that asks each to stop."""
-        records = {path: self._read(path, Owner) for path in (self.path / "launchers").glob("[!.]*.json")}
-        return {path.with_suffix(".stop"): owner for path, owner in records.items() if not is_gone(owner)}
+    def launchers(self) -> dict[Path, Launcher]:
+        """Launchers that live, as far as can be told from here, by the file that asks each to stop."""
+        found = {}
+        for path in (self.path / "launchers").glob("[!.]*.json"):
+            with suppress(FileNotFoundError):  # it has just ended
+                found[path.with_suffix(".stop")] = msgspec.json.decode(path.read_bytes(), type=Launcher)
+        return {stop: launcher for stop, launcher in found.items() if not is_gone(launcher.owner)}
 
     def _write(self, folder: str, content: Struct) -> str:
         name = str(ULID())

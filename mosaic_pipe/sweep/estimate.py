@@ -1,7 +1,8 @@
 """What points will cost, judged by earlier runs of the same kind: same worker, algorithm and environment.
 
-Time is taken to be proportional to environment steps. The interval of a kind is that of the middle 80 % of its earlier
-runs; intervals are added up as if all runs were slow, or fast, together, which on a shared machine they are.
+A run takes a while to start and end, and then time in proportion to its environment steps. The interval of a kind is
+that of the middle 80 % of its earlier runs, and a half to twice as much where there are one or two; intervals are
+added up as if all runs were slow, or fast, together, which on a shared machine they are.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from mosaic_pipe.store.states import State
 
 NEWEST_RUNS = 1000
 """How many runs are looked at."""
+
+_ENOUGH_RUNS = 3
 
 Kind = tuple[str, str, str]
 
@@ -53,15 +56,15 @@ class Estimate:
 
 def estimate(work: Iterable[tuple[RunSpec, int]], runs: Runs) -> Estimate:
     """What ``work`` will cost: specs, and the environment steps that each has left."""
-    rates = _seconds_per_step(runs)
+    costs = _costs(runs)
     total, longest = Range(), Range()
     unknown: dict[Kind, int] = defaultdict(int)
     for spec, steps in work:
         kind = kind_of(spec)
-        if kind not in rates:
+        if kind not in costs:
             unknown[kind] += 1
             continue
-        seconds = rates[kind].times(steps)
+        seconds = costs[kind].fixed + costs[kind].step.times(steps)
         total += seconds.times(spec.resources.cpus)
         longest = max(longest, seconds, key=lambda range_: range_.expected)
     return Estimate(total, longest, tuple(unknown), sum(unknown.values()))
@@ -72,16 +75,28 @@ def kind_of(spec: RunSpec) -> Kind:
     return spec.worker.name, spec.algo.name, spec.env.id
 
 
-def _seconds_per_step(runs: Runs) -> dict[Kind, Range]:
-    found: dict[Kind, list[float]] = defaultdict(list)
+@dataclass(frozen=True)
+class _Cost:
+    """Of a kind of run, in seconds: starting and ending, and each step."""
+
+    fixed: Range
+    step: Range
+
+
+def _costs(runs: Runs) -> dict[Kind, _Cost]:
+    found: dict[Kind, list[tuple[float, float]]] = defaultdict(list)
     for manifest in _newest(runs):
-        if manifest.state is State.COMPLETED and manifest.spec.mode == "train" and manifest.summary.env_steps:
-            seconds = sum((one.ended or one.started) - one.started for one in manifest.attempts)
-            found[kind_of(manifest.spec)].append(seconds / manifest.summary.env_steps)
-    return {kind: _range(sorted(rates)) for kind, rates in found.items()}
+        summary = manifest.summary
+        if manifest.state is State.COMPLETED and manifest.spec.mode == "train" and summary.env_steps and summary.sps:
+            held = sum((one.ended or one.started) - one.started for one in manifest.attempts)
+            step = min(1 / summary.sps, held / summary.env_steps)
+            found[kind_of(manifest.spec)].append((held - step * summary.env_steps, step))
+    return {kind: _Cost(*(_range(sorted(part)) for part in zip(*parts, strict=True))) for kind, parts in found.items()}
 
 
 def _range(rates: list[float]) -> Range:
+    if len(rates) < _ENOUGH_RUNS:
+        return Range(statistics.median(rates), rates[0] / 2, rates[-1] * 2)
     cut = len(rates) // 10
     return Range(statistics.median(rates), rates[cut], rates[-1 - cut])
 

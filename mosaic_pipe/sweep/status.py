@@ -10,17 +10,17 @@ from types import MappingProxyType
 from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.store.attempts import IsGone, is_gone, newest_attempt, owner_of
 from mosaic_pipe.store.manifest import Manifest
+from mosaic_pipe.store.retry import worth_retrying
 from mosaic_pipe.store.runs import Runs, current_manifest
 from mosaic_pipe.store.states import State
 from mosaic_pipe.store.sweeps import Point
-from mosaic_pipe.sweep.retry import worth_retrying
 
 NEW, QUEUED, DONE = "NEW", "QUEUED", State.COMPLETED.value
 
 
 @dataclass(frozen=True)
 class PointStatus:
-    """A point and its run; ``state``: NEW, QUEUED (a job waits for it), or the run's."""
+    """A point and its run; ``state``: NEW, QUEUED (a job or a launcher has it before it), or the run's."""
 
     point: Point
     state: str
@@ -46,7 +46,7 @@ ENDED = frozenset(state.value for state in State if state.is_final and state is 
 
 
 def look_at(
-    points: Iterable[Point], runs: Runs, gone: IsGone = is_gone, queued: Mapping[str, bool] = MappingProxyType({})
+    points: Iterable[Point], runs: Runs, gone: IsGone = is_gone, queued: Mapping[str, float] = MappingProxyType({})
 ) -> list[PointStatus]:
     """The status of each of ``points``.
 
@@ -54,7 +54,8 @@ def look_at(
         points: of a sweep.
         runs: where their runs are.
         gone: tells whether a supervisor is dead.
-        queued: ids of the runs that a job in a queue is there for; True: the job has not started.
+        queued: ids of the runs that a job or a launcher is there for, and since when, in epoch seconds; what was begun
+            after that is the job's own doing, and will be done again only if it is worth it.
     """
     return [_look_at(point, runs, gone, queued) for point in points]
 
@@ -68,7 +69,7 @@ def counted(statuses: Iterable[PointStatus]) -> str:
     return ", ".join(found) or "none"
 
 
-def _look_at(point: Point, runs: Runs, gone: IsGone, queued: Mapping[str, bool]) -> PointStatus:
+def _look_at(point: Point, runs: Runs, gone: IsGone, queued: Mapping[str, float]) -> PointStatus:
     run = runs.new(point.run_id)
     newest = newest_attempt(run)
     if newest == 0:
@@ -83,6 +84,8 @@ def _look_at(point: Point, runs: Runs, gone: IsGone, queued: Mapping[str, bool])
             return PointStatus(point, State.PENDING.value, manifest)
     if manifest is None:
         return PointStatus(point, QUEUED if point.run_id in queued else NEW)
-    if manifest.state.value in ENDED and point.run_id in queued and (queued[point.run_id] or worth_retrying(manifest)):
-        return PointStatus(point, QUEUED, manifest)
+    if manifest.state.value in ENDED and point.run_id in queued:
+        is_due = manifest.attempts[-1].started < queued[point.run_id]
+        if is_due or worth_retrying(manifest):
+            return PointStatus(point, QUEUED, manifest)
     return PointStatus(point, manifest.state.value, manifest)

@@ -24,6 +24,7 @@ from omegaconf import DictConfig
 
 from mosaic_pipe.base.bundled import bundled
 from mosaic_pipe.cli.points import ComposedPoint, PointComposer
+from mosaic_pipe.cli.specs import split_call
 from mosaic_pipe.spec.compose import compose_spec
 from mosaic_pipe.spec.identity import spec_hash
 from mosaic_pipe.spec.schema import RunSpec
@@ -53,7 +54,7 @@ def hydras_way(loader: ConfigLoader, master: DictConfig, points: list[list[str]]
 
 
 def spec_of(point: ComposedPoint) -> RunSpec:
-    config = {key: value for key, value in point.config.items() if key not in ("output_dir", "dry_run")}
+    _, config = split_call(point.config)
     return compose_spec(config)
 
 

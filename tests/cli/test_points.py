@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.cli.points import PointComposer
+from mosaic_pipe.cli.specs import split_call
 from mosaic_pipe.spec.compose import compose_spec
 
 # Presets of a user: what a config may do that ours do not.
@@ -28,6 +29,7 @@ PRESETS = {
     "algo/hollow.yaml": "defaults: [ppo]\nnative: null\ngamma: ???\n",
     "env/aliased.yaml": "defaults: [cartpole]\nkwargs: ${labels}\n",
     "env/broken.yaml": "defaults: [cartpole]\nkwargs: {where: '${nowhere}'}\n",
+    "env/homeless.yaml": "defaults: [cartpole]\nkwargs: {home: '${oc.env:NO_SUCH_VARIABLE}'}\n",
     "env/nested.yaml": "defaults: [cartpole]\nkwargs: {1: one, list: [{x: 1, y: '${seed}'}, 2], h: '${oc.env:HOME}'}\n",
     "reward/sparse.yaml": "scale: ${seed}\n",
     "tracking/linked.yaml": "# @package _global_\nlabels: {seed: '${seed}', first: '${labels.seed}', note: a}\n",
@@ -193,6 +195,8 @@ def test_random_points_are_as_hydra_composes_them(preset: Multirun, number: int)
         ["+labels.s=${sweep}", "sweep=a"],
         ["env=broken", "env.kwargs.where=here"],
         ["env=broken", "seed=2"],
+        ["env=homeless", "env.kwargs.home=here"],
+        ["env=homeless", "seed=2"],
         ["env=nested", "env.kwargs.list.0.x=2", "env.kwargs.list.1=[3]", "env.kwargs.1=x"],
         ["algo=lists", "algo.native.hidden=[1,2,3]", "algo.native.deep.1.0=x"],
         ["algo=hollow", "algo.native=[1]"],
@@ -203,6 +207,7 @@ def test_random_points_are_as_hydra_composes_them(preset: Multirun, number: int)
         ["labels={a:1}", "seed=2"],
         ["+labels={a:1}", "+algo.native.x=1", "seed=2"],
         ["+labels.b=1", "~mode", "+labels.a={x:1}", "++labels.c=3"],
+        ["+algo.native.b=1", "+algo.native.a.x=1", "+algo.new=2", "+labels={c:1}", "++env.kwargs.x=1", "+top=1"],
         ["seed=1", "seed=2"],
         ["env.kwargs=null", "+env.kwargs.x=1"],
         ["algo=pppo", "seed=2"],
@@ -281,6 +286,6 @@ def test_hydras_own_settings_are_not_a_points(plain: Multirun, override: str) ->
 
 def test_points_become_specs(plain: Multirun) -> None:
     config, _ = plain.ours(["algo=dqn", "total_timesteps=1e6", "+algo.native.x=1", "seed=7"])
-    del config["output_dir"], config["dry_run"]
-    spec = compose_spec(config)
+    _, spec_keys = split_call(config)
+    spec = compose_spec(spec_keys)
     assert (spec.algo.name, spec.total_timesteps, spec.algo.native, spec.seed) == ("dqn", 1_000_000, {"x": 1}, 7)

@@ -85,3 +85,15 @@ def test_a_stop_waits_for_a_safe_point(tmp_path: Path) -> None:
         signal.signal(signal.SIGTERM, before)
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGUSR2, signal.SIG_DFL)
+
+
+def test_checkpoints_of_an_earlier_attempt_are_replaced_too(tmp_path: Path) -> None:
+    first = Run(tmp_path, checkpoint_interval=10, keep_checkpoints=2)
+    first.train(25)
+    half_written = tmp_path / "checkpoints" / ".step-30.bin.123.tmp"
+    half_written.write_bytes(b"st")
+    again = Run(tmp_path, checkpoint_interval=10, keep_checkpoints=2)
+    again.session.continue_from(20)
+    again.train(15)
+    assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["step-20.bin", "step-30.bin"]
+    assert again.saved()[-1]["replaced"] == ["checkpoints/step-10.bin"]

@@ -73,3 +73,34 @@ def test_everything_that_a_manifest_tells() -> None:
     assert fold.summary().eval == {"mean": 3.0}
     assert fold.summary().env_steps == 10
     assert fold.telemetry(Skipped()).events["metrics"] == 1
+
+
+def test_what_an_attempt_does_again_counts_once() -> None:
+    saved = {"path": "checkpoints/a", "env_steps": 20, "size": 3, "sha256": "00"}
+    started = {"pid": 1, "python": "3.11.7"}
+    fold = Fold()
+    fold.feed([event("run_started", 1, started), episode(2, 1.0), event("checkpoint_saved", 3, saved), episode(4, 9.0)])
+    assert fold.summary().episodes == 2
+    fold.feed([event("run_started", 1, started, attempt=2)])
+    assert (fold.summary().episodes, fold.summary().episode_return_mean) == (0, None)  # it may begin anew
+    fold.feed([event("checkpoint_loaded", 2, {"path": "checkpoints/a", "env_steps": 20}, attempt=2)])
+    assert (fold.summary().episodes, fold.summary().episode_return_mean, fold.summary().env_steps) == (1, 1.0, 20)
+    fold.feed([episode(3, 3.0, attempt=2)])
+    summary = fold.summary()
+    assert (summary.episodes, summary.episode_return_mean) == (2, 2.0)
+    assert summary.wall_time == 4 / 2 + 3 / 2  # of both attempts
+    assert fold.telemetry(Skipped()).lost == 0
+
+
+def test_a_stage_that_an_attempt_goes_on_in_is_told_once() -> None:
+    saved = {"path": "checkpoints/a", "env_steps": 6, "size": 3, "sha256": "00"}
+    stages = [{"index": index, "env_id": f"E{index}", "env_steps": 5 * index} for index in range(3)]
+    fold = Fold()
+    fold.feed([event("stage_started", 1, stages[0]), event("stage_started", 2, stages[1])])
+    fold.feed([event("checkpoint_saved", 3, saved), event("stage_started", 4, stages[2])])
+    fold.feed([event("run_started", 1, {"pid": 1, "python": "3.11.7"}, attempt=2)])
+    fold.feed([event("checkpoint_loaded", 2, {"path": "x", "env_steps": 6}, attempt=2)])
+    fold.feed([event("stage_started", 3, {**stages[1], "reason": "resumed"}, attempt=2)])
+    assert [stage.index for stage in fold.stages] == [0, 1]
+    fold.feed([event("stage_started", 4, stages[2], attempt=2)])
+    assert [stage.index for stage in fold.stages] == [0, 1, 2]

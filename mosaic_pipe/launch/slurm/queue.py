@@ -6,8 +6,9 @@ Slurm uses job ids again, and a submission may die between ``sbatch`` and the ne
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from mosaic_pipe.launch.slurm.commands import Task, cancel, queued_tasks
 from mosaic_pipe.store.attempts import Owner, is_gone
@@ -30,16 +31,16 @@ class Queue:
         self._asked = float("-inf")
         self._asked_at = 0.0
 
-    def waiting(self) -> Mapping[str, bool]:
-        """Ids of the runs that a task is there for; True: it has not started.
+    def queued(self) -> dict[str, float]:
+        """Ids of the runs that a task is there for, and since when: for ever, while it has not started.
 
         Raises:
             SlurmUnreachable: Slurm does not answer.
         """
         tasks = self._by_run()
         since = [jobs for jobs in self._sweep.jobs() if jobs.submitted > self._asked_at]
-        submitted = {run_id: True for jobs in since for run_id in jobs.run_ids}
-        return {**submitted, **{run_id: task.state in _WAITING for run_id, task in tasks.items()}}
+        submitted = {run_id: math.inf for jobs in since for run_id in jobs.run_ids}
+        return submitted | {run_id: math.inf if task.state in _WAITING else 0.0 for run_id, task in tasks.items()}
 
     def is_gone(self, owner: Owner) -> bool:
         """Whether the owner of an attempt is known to be dead: its task has left the queue, or waits in it again.

@@ -93,7 +93,8 @@ def _chunks(points: list[Prepared], size: int) -> list[list[Prepared]]:
 
 def _submit_array(points: list[Prepared], sweep: Sweep, output_dir: Path, settings: SlurmSettings) -> None:
     token = f"mosaic-pipe {ULID()}"
-    task = SlurmTask(str(sweep.path.absolute()), str(output_dir.absolute()), token)
+    now = time.time()
+    task = SlurmTask(str(sweep.path.absolute()), str(output_dir.absolute()), token, now)
     run_ids = [point.spec.run_id for point in points]
     executor = SlurmExecutor(folder=sweep.logs_dir.absolute() / "%A")
     try:
@@ -101,7 +102,7 @@ def _submit_array(points: list[Prepared], sweep: Sweep, output_dir: Path, settin
     except ValueError as error:
         raise SpecError(str(error), where="hydra.launcher") from error
     # On record before it is in the queue: the queue then tells, by the token, whether it got there.
-    record = sweep.add_jobs(Jobs(token=token, submitted=time.time(), run_ids=run_ids))
+    record = sweep.add_jobs(Jobs(token=token, submitted=now, run_ids=run_ids))
     try:
         executor.map_array(task, run_ids)
     except (FailedJobError, FailedSubmissionError) as error:

@@ -21,12 +21,12 @@ from mosaic_pipe.launch.preparation import Preparation
 from mosaic_pipe.launch.slurm.commands import SlurmUnreachable, job_facts, requeue
 from mosaic_pipe.store.attempts import Owner, is_gone, this_owner
 from mosaic_pipe.store.manifest import Manifest
+from mosaic_pipe.store.retry import worth_retrying
 from mosaic_pipe.store.runs import Runs, next_attempt
 from mosaic_pipe.store.states import State
 from mosaic_pipe.store.sweeps import Sweep
 from mosaic_pipe.supervise.outcome import StopReason
 from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Supervisor
-from mosaic_pipe.sweep.retry import worth_retrying
 
 _ENDED_BY_SLURM_SECONDS = 60.0
 
@@ -42,6 +42,7 @@ class SlurmTask:
     sweep_dir: str
     output_dir: str
     token: str
+    submitted: float
 
     def __call__(self, run_id: str) -> str:
         """Bring the run ``run_id`` a step nearer its end; returns its state.
@@ -54,7 +55,7 @@ class SlurmTask:
         prepared = Preparation(_say).prepare(point.spec)
         run = Runs(Path(self.output_dir)).new(run_id)
         me = this_owner(_identity(self.token, run_id))
-        number = next_attempt(run, lambda owner: is_gone(owner) or _was_me(owner, me))
+        number = next_attempt(run, lambda owner: is_gone(owner) or _was_me(owner, me), self.submitted)
         supervisor = begin_attempt(prepared, run, number, me, Share(), lambda progress: None) if number else None
         if supervisor is None or number is None:
             _say(f"nothing to do for run {run_id}: it has completed, or somebody else works on it")
@@ -126,12 +127,12 @@ def _identity(token: str, run_id: str) -> dict[str, str]:
 
 
 def _was_me(owner: Owner, me: Owner) -> bool:
-    """Whether ``owner`` is an earlier start of this very job: Slurm never runs two of them."""
+    """Whether ``owner`` is an earlier start of this very job, which Slurm has given up: it never means to run two."""
     same = ("cluster", "token", "run_id", "job")
     assert me.slurm is not None
     if owner.slurm is None or any(owner.slurm.get(key) != me.slurm[key] for key in same):
         return False
-    return int(owner.slurm["restart"] or 0) < int(me.slurm["restart"] or 0)
+    return owner.pid_started < me.pid_started
 
 
 def _job() -> str:

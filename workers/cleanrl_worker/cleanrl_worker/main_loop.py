@@ -9,6 +9,7 @@ left and taken up again.
 import ast
 import builtins
 import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -39,6 +40,7 @@ class MainLoop:
     ) -> None:
         """``ended`` is called after the last iteration; ``start``: the position to begin at."""
         self._depths = {line: depth for depth, line in enumerate(lines)}
+        self._places: dict[tuple[int, int], int | None] = {}
         self._session = session
         self._reached, self._ended = reached, ended
         self._start = list(start)
@@ -52,9 +54,20 @@ class MainLoop:
 
     def range_(self, *arguments: int) -> Any:
         """``range`` for the script: the real one, but for the calls that drive its training loop."""
-        depth = self._depths.get(sys._getframe(1).f_lineno)
+        depth = self._depth_of(sys._getframe(1))
         values = builtins.range(*arguments)
         return values if depth is None else _Loop(values, self._iterate(values, depth))
+
+    def _depth_of(self, frame: types.FrameType) -> int | None:
+        """How deep in the training loop the call that ``frame`` is at stands; None: it is another one.
+
+        Python finds a line by reading the table of all lines before it, thousands of instructions for the end of a
+        script, and scripts call ``range`` in every step: each place is looked up once.
+        """
+        place = (id(frame.f_code), frame.f_lasti)
+        if place not in self._places:
+            self._places[place] = self._depths.get(frame.f_lineno)
+        return self._places[place]
 
     def _iterate(self, values: range, depth: int) -> Iterator[int]:
         first = self._first(values, depth)

@@ -13,17 +13,17 @@ class _SweepLauncher(Launcher):
     def __init__(self, **settings: Any) -> None:
         from mosaic_pipe.cli.multirun import SweepLauncher
 
-        self._launcher = SweepLauncher(self.kind, settings)
+        self.ours = SweepLauncher(self.kind, settings)
 
     kind: str
 
     def setup(self, **given: Any) -> None:
         """As Hydra wants it."""
-        self._launcher.setup(**given)
+        self.ours.setup(**given)
 
     def launch(self, job_overrides: Any, initial_job_idx: int) -> Any:
         """As Hydra wants it."""
-        return self._launcher.launch(job_overrides)
+        return self.ours.launch(job_overrides)
 
 
 class LocalSweep(_SweepLauncher):
@@ -45,6 +45,23 @@ class GridSweeper(Sweeper):
         from mosaic_pipe.cli.grid import GridSweeper
 
         self._sweeper = GridSweeper(**settings)
+
+    def setup(self, **given: Any) -> None:
+        """As Hydra wants it."""
+        self._sweeper.setup(**given)
+
+    def sweep(self, arguments: list[str]) -> Any:
+        """As Hydra wants it."""
+        return self._sweeper.sweep(arguments)
+
+
+class OptunaSweeper(Sweeper):
+    """``hydra/sweeper=optuna``."""
+
+    def __init__(self, **settings: Any) -> None:
+        from mosaic_pipe.cli.optuna_sweeper import OptunaSweeper
+
+        self._sweeper = OptunaSweeper(settings)
 
     def setup(self, **given: Any) -> None:
         """As Hydra wants it."""

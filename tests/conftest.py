@@ -21,7 +21,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("stranger")
     venv = base / "venv"
     uv.make_virtualenv(venv, sys.executable)
-    uv.install(venv, [str(REPOSITORY)], constraints=None, directory=base, torch_backend=None)
+    uv.install(venv, [f"{REPOSITORY}[optuna]"], constraints=None, directory=base, torch_backend=None)
     no_deps = ["--no-deps", str(RANDOM_WORKER)]  # its library belongs into its own environment
     uv.install(venv, no_deps, constraints=None, directory=base, torch_backend=None)
     return base

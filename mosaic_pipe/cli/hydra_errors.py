@@ -26,6 +26,10 @@ def as_spec_error(error: Exception) -> SpecError:
 
 
 def _unknown_key(key: str) -> SpecError:
+    plugin = re.match(r"hydra\.(sweeper|launcher)\.", key)
+    if plugin:
+        hint = f"another hydra/{plugin[1]} may; this one's: --cfg hydra --package hydra.{plugin[1]}"
+        return SpecError(f"the chosen hydra/{plugin[1]} has no such key", where=key, hint=hint)
     if is_key(key):
         return SpecError("the chosen configs lack this key", where=key, hint=f"to set it all the same: +{key}=…")
     return SpecError("unknown key", where=key, hint=nearest_key(key, _OUR_KEYS))

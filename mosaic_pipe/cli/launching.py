@@ -22,8 +22,14 @@ from mosaic_pipe.sweep.plan import Plan
 _LOOK_SECONDS = 0.05
 
 
-def launch(sweep: Sweep, name: str, output_dir: Path) -> None:
+def launch(sweep: Sweep, name: str, output_dir: Path, *, quiet: bool = False) -> None:
     """Run what the submission ``name`` of ``sweep`` set out to run, as it says.
+
+    Args:
+        sweep: whose.
+        name: of the submission.
+        output_dir: where runs are.
+        quiet: no line for each run that ends well.
 
     Raises:
         UserError: it could not be started.
@@ -36,10 +42,10 @@ def launch(sweep: Sweep, name: str, output_dir: Path) -> None:
     elif submission.settings["detach"]:
         _launch_detached(sweep, name, output_dir)
     else:
-        launch_here(sweep, name, output_dir)
+        launch_here(sweep, name, output_dir, quiet=quiet)
 
 
-def launch_here(sweep: Sweep, name: str, output_dir: Path) -> None:
+def launch_here(sweep: Sweep, name: str, output_dir: Path, *, quiet: bool = False) -> None:
     """Run the points on this machine, until all have ended or somebody asks to stop.
 
     Raises:
@@ -48,7 +54,7 @@ def launch_here(sweep: Sweep, name: str, output_dir: Path) -> None:
     submission, preparation, points = sweep.submission(name), Preparation(show_notice), sweep.points()
     prepared = [preparation.prepare(points[digest].spec) for digest in submission.todo if digest in points]
     settings = _local_settings(submission.settings)
-    with SweepDisplay(sweep.name, len(prepared)) as display, sweep.launcher(name) as stop_file:
+    with SweepDisplay(sweep.name, len(prepared), quiet=quiet) as display, sweep.launcher(name) as stop_file:
         LocalLauncher(prepared, output_dir, settings, display.show).run(stop_file)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from hydra.core.utils import JobReturn, JobStatus
 from hydra.errors import HydraException
 from hydra.types import HydraContext, TaskFunction
@@ -39,6 +41,15 @@ _REFUSALS_SHOWN = 5
 Wanted = list[tuple[tuple[str, ...], RunSpec]]
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a multirun asks for: how to call it, its points, and what was left out."""
+
+    call: Call
+    points: Wanted
+    refused: dict[tuple[str, ...], UserError]
+
+
 class SweepLauncher:
     """Runs what is missing of a sweep; behind ``hydra/launcher=local`` and ``slurm``."""
 
@@ -63,54 +74,25 @@ class SweepLauncher:
         Raises:
             UserError: nothing was started.
         """
-        call, wanted = self._wanted(job_overrides)
-        found = {overrides: status for (overrides, _), status in zip(wanted, self._run(call, wanted), strict=True)}
+        asked = self.ask(job_overrides)
+        found = {overrides: status for (overrides, _), status in zip(asked.points, self._run(asked), strict=True)}
         statuses = [found.get(tuple(one)) for one in job_overrides]
         known = [status for status in statuses if status]
-        invocation.exit_codes.append(worst_exit_code(known, fail_fast=call.fail_fast))
+        invocation.exit_codes.append(worst_exit_code(known, fail_fast=asked.call.fail_fast))
         return [
             JobReturn(overrides=list(one), status=JobStatus.COMPLETED, _return_value=_mean_return(status))
             for one, status in zip(job_overrides, statuses, strict=True)
         ]
 
-    def _run(self, call: Call, wanted: Wanted) -> list[PointStatus | None]:
-        if not wanted:
-            return []
-        output_dir = Path(call.output_dir)
-        sweeps, name = Sweeps(output_dir), sweep_name(self._config, wanted[0][1].sweep)
-        live = LiveSweep(sweeps.find(name), call.runs) if name in sweeps.names() else None
-        plan = make_plan([(_telling(overrides), spec) for overrides, spec in wanted], live.look() if live else [])
-        cost = estimate(((spec, _steps_left(plan, digest, spec)) for _, digest, spec in plan.missing), call.runs)
-        slots = machine_slots(self.kind, self._settings, plan)
-        print(describe_plan(name, plan, cost, slots), file=sys.stdout if call.dry_run else sys.stderr)
-        refusal = changes_refusal(name, plan) if not call.replan else None
-        if refusal := refusal or budget_refusal(cost, call.budget):
-            raise refusal
-        if call.dry_run:
-            return [None] * len(wanted)
-        preparation = Preparation(show_notice)  # before anything is on record: an environment may fail to be made
-        for _, _, spec in plan.missing:
-            preparation.prepare(spec)
-        sweep = sweeps.open(name)
-        submission = self._submission(sweep, plan, call)
-        name_of_submission = sweep.submit(submission)
-        if submission.todo:
-            launch(sweep, name_of_submission, output_dir)
-        live = live or LiveSweep(sweep, call.runs)
-        by_hash = {one.point.spec_hash: one for one in live.look()}
-        asked = [by_hash[digest] for _, digest, _ in plan.asked]
-        print_summary(sweep, asked, output_dir)
-        return [by_hash[spec_hash(spec)] for _, spec in wanted]
-
-    def _wanted(self, job_overrides: Sequence[Sequence[str]]) -> tuple[Call, Wanted]:
-        """How to call the sweep, and its points.
+    def ask(self, job_overrides: Sequence[Sequence[str]]) -> Asked:
+        """What these overrides ask for; nothing is started.
 
         Raises:
             SpecError: some are refused, and the config does not say to leave them out.
         """
         call: Call | None = None
-        wanted: Wanted = []
-        refused: list[tuple[tuple[str, ...], UserError]] = []
+        points: Wanted = []
+        refused: dict[tuple[str, ...], UserError] = {}
         checks = Preparation(show_notice)
         for overrides in map(tuple, job_overrides):
             try:
@@ -121,18 +103,68 @@ class SweepLauncher:
                 spec = spec_of(config, call, overrides, composed.choices, invocation.arguments)
                 if spec.mode == "interactive":
                     raise SpecError("is no part of a sweep", where="mode=interactive")
-                if wanted and spec.sweep != wanted[0][1].sweep:
+                if points and spec.sweep != points[0][1].sweep:
                     raise SpecError("holds for a whole sweep", where="sweep")
                 checks.check(spec)
-                wanted.append((overrides, spec))
+                points.append((overrides, spec))
             except UserError as error:
-                refused.append((overrides, error))
+                refused[overrides] = error
         if refused and not (call and call.skip_refused):
-            raise _refusal(refused, len(job_overrides))
-        for overrides, reason in refused:
+            raise _refusal(list(refused.items()), len(job_overrides))
+        for overrides, reason in refused.items():
             show_notice(f"left out: {' '.join(overrides)}: {reason}")
         assert call is not None, "a sweep has points"
-        return call, wanted
+        return Asked(call, points, refused)
+
+    def run_batch(self, live: LiveSweep, asked: Asked) -> None:
+        """Run what is missing of these points, which are a part of a sweep, and wait for the end.
+
+        Raises:
+            UserError: nothing was started.
+        """
+        told = [(_telling(overrides), spec) for overrides, spec in asked.points]
+        plan = make_plan(told, live.look())
+        if refusal := changes_refusal(live.sweep.name, plan):
+            raise refusal
+        prepare(plan)
+        self._launch(live.sweep, plan, msgspec.structs.replace(asked.call, detach=False), quiet=True)
+
+    def enlist(self, sweep: Sweep, call: Call) -> str:
+        """Put on record that this command works on ``sweep``, before any batch; returns the record's name."""
+        return sweep.submit(self._submission(sweep, make_plan([], []), call))
+
+    def slots(self, plan: Plan) -> int | None:
+        """How many cores the points of ``plan`` will use at once; None: the scheduler decides."""
+        return machine_slots(self.kind, self._settings, plan)
+
+    def _run(self, asked: Asked) -> list[PointStatus | None]:
+        call, wanted = asked.call, asked.points
+        if not wanted:
+            return []
+        output_dir = Path(call.output_dir)
+        sweeps, name = Sweeps(output_dir), sweep_name(self._config, wanted[0][1].sweep)
+        live = LiveSweep(sweeps.find(name), call.runs) if name in sweeps.names() else None
+        plan = make_plan([(_telling(overrides), spec) for overrides, spec in wanted], live.look() if live else [])
+        cost = estimate(((spec, _steps_left(plan, digest, spec)) for _, digest, spec in plan.missing), call.runs)
+        print(describe_plan(name, plan, cost, self.slots(plan)), file=sys.stdout if call.dry_run else sys.stderr)
+        refusal = changes_refusal(name, plan) if not call.replan else None
+        if refusal := refusal or budget_refusal(cost, call.budget):
+            raise refusal
+        if call.dry_run:
+            return [None] * len(wanted)
+        prepare(plan)  # before anything is on record: an environment may fail to be made
+        sweep = sweeps.open(name)
+        self._launch(sweep, plan, call)
+        live = live or LiveSweep(sweep, call.runs)
+        by_hash = {one.point.spec_hash: one for one in live.look()}
+        print_summary(sweep, [by_hash[digest] for _, digest, _ in plan.asked], output_dir)
+        return [by_hash[spec_hash(spec)] for _, spec in wanted]
+
+    def _launch(self, sweep: Sweep, plan: Plan, call: Call, *, quiet: bool = False) -> None:
+        submission = self._submission(sweep, plan, call)
+        name = sweep.submit(submission)
+        if submission.todo:
+            launch(sweep, name, Path(call.output_dir), quiet=quiet)
 
     def _compose(self, overrides: tuple[str, ...]) -> Any:
         try:
@@ -151,6 +183,17 @@ class SweepLauncher:
             replaced=[change.spec_hash for change in plan.changes],
             todo=[digest for _, digest, _ in plan.missing],
         )
+
+
+def prepare(plan: Plan) -> None:
+    """See to the environments of what is missing.
+
+    Raises:
+        UserError: one cannot be made.
+    """
+    preparation = Preparation(show_notice)
+    for _, _, spec in plan.missing:
+        preparation.prepare(spec)
 
 
 def _telling(overrides: tuple[str, ...]) -> tuple[str, ...]:

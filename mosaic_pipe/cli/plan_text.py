@@ -28,7 +28,7 @@ def describe_plan(name: str, plan: Plan, cost: Estimate, slots: int | None) -> s
     if plan.others:
         lines.append(f"  the sweep has {plan.others} points that these overrides do not ask for; they are left alone")
     if plan.missing:
-        lines.append(f"  to run: {len(plan.missing)}, expected {_cost(cost, slots)}")
+        lines.append(f"  to run: {len(plan.missing)}, expected {describe_cost(cost, slots)}")
     return "\n".join(lines)
 
 
@@ -67,7 +67,8 @@ def _word(plan: Plan, digest: str) -> str:
     return f"{status.state.lower().replace('_', ' ')}{failure}"
 
 
-def _cost(cost: Estimate, slots: int | None) -> str:
+def describe_cost(cost: Estimate, slots: int | None) -> str:
+    """Core-hours and wall time; ``slots``: how many cores will be used at once; None: the scheduler decides."""
     unknown = "; ".join(" ".join(kind) for kind in cost.unknown)
     if not cost.core_seconds.expected:
         return f"cost unknown: no earlier run of {unknown}" if unknown else "cost unknown"

@@ -24,8 +24,9 @@ _LIVE_SECONDS = 0.5
 class SweepDisplay:
     """Shows a launcher's board on stderr; a context manager."""
 
-    def __init__(self, name: str, points: int) -> None:
-        self._name, self._points = name, points
+    def __init__(self, name: str, points: int, *, quiet: bool = False) -> None:
+        """``quiet``: no line for each run that ends well."""
+        self._name, self._points, self._quiet = name, points, quiet
         self._console = Console(stderr=True, soft_wrap=True, highlight=False)
         self._live = (
             Live(console=self._console, transient=True, auto_refresh=False) if self._console.is_terminal else None
@@ -55,7 +56,7 @@ class SweepDisplay:
 
     def _tell(self, manifest: Manifest) -> None:
         failure = manifest.failure
-        if self._live and not failure:
+        if (self._live or self._quiet) and not failure:
             return
         reason = f"  {failure.class_}: {failure.reason}" if failure else ""
         mean = manifest.summary.episode_return_mean

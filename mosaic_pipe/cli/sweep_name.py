@@ -29,7 +29,8 @@ def sweep_name(config: Any, given: str | None) -> str:
     words = "-".join(re.sub(r"[^A-Za-z0-9_]+", "-", word).strip("-") for word in swept)[:_LONGEST].strip("-_")
     told = sorted(one.input_line or "" for one in overrides)
     zipped = str(config.hydra.sweeper.get("zip") or "")
-    digest = hashlib.sha256("\n".join([*told, zipped]).encode()).hexdigest()[:8]
+    goal = [str(config.hydra.sweeper.get(key)) for key in ("metric", "direction") if config.hydra.sweeper.get(key)]
+    digest = hashlib.sha256("\n".join([*told, zipped, *goal]).encode()).hexdigest()[:8]
     return f"{words or 'sweep'}-{digest}"
 
 

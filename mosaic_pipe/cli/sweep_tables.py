@@ -14,8 +14,11 @@ from mosaic_pipe.base.errors import Exit
 from mosaic_pipe.cli.foreground import exit_code
 from mosaic_pipe.cli.live_sweep import LiveSweep
 from mosaic_pipe.cli.own import sweep_command
+from mosaic_pipe.cli.search_space import told
+from mosaic_pipe.cli.study_tables import print_results, value_of, with_pruned
 from mosaic_pipe.cli.tables import print_json, print_table
 from mosaic_pipe.store.runs import Runs
+from mosaic_pipe.store.studies import study_of
 from mosaic_pipe.store.sweeps import Sweep, Sweeps
 from mosaic_pipe.sweep.status import DONE, NEW, PointStatus, counted
 from mosaic_pipe.sweep.summary import Cell, cells, names
@@ -24,9 +27,12 @@ _COLUMNS = ("run", "state", "point", "attempts", "steps", "reason")
 
 
 def print_summary(sweep: Sweep, statuses: Sequence[PointStatus], output_dir: Path) -> None:
-    """The results of a sweep by cell, and what to do next."""
-    print_cells(cells(statuses))
-    print(f"sweep {sweep.name}: {counted(statuses)}")
+    """The results of a sweep, by cell or by trial, and what to do next."""
+    if study := study_of(sweep):
+        print_results(study, statuses, output_dir)
+    else:
+        print_cells(cells(statuses))
+    print(f"sweep {sweep.name}: {counted(with_pruned(sweep, statuses))}")
     print(f"  look       {sweep_command('status', sweep.name, output_dir)}")
     if any(status.is_active for status in statuses):
         print(f"  watch      {sweep_command('watch', sweep.name, output_dir)}")
@@ -54,10 +60,10 @@ def show_sweep(options: argparse.Namespace) -> int:
     sweep = Sweeps(options.output_dir).find(options.name)
     statuses = LiveSweep(sweep, Runs(options.output_dir)).look()
     if options.json:
-        print_json({"name": sweep.name, "points": [_row(status) for status in statuses]})
+        print_json(_as_json(sweep, statuses))
         return Exit.OK
     print_summary(sweep, statuses, options.output_dir)
-    named = zip(statuses, names(statuses), strict=True)
+    named = zip(with_pruned(sweep, statuses), _names(sweep, statuses), strict=True)
     rows = [_cells(status, name) for status, name in named if status.state != DONE]
     if rows:
         print()
@@ -92,6 +98,20 @@ def worst_exit_code(statuses: Sequence[PointStatus], *, fail_fast: bool = False)
     if fail_fast and Exit.RUN_FAILED in codes:
         codes.discard(Exit.CANCELLED)
     return max(codes, default=Exit.OK)
+
+
+def _names(sweep: Sweep, statuses: Sequence[PointStatus]) -> list[str]:
+    study = study_of(sweep)
+    return [told(one.point.overrides, study.space) for one in statuses] if study else names(statuses)
+
+
+def _as_json(sweep: Sweep, statuses: Sequence[PointStatus]) -> dict[str, Any]:
+    rows = [_row(status) for status in with_pruned(sweep, statuses)]
+    study = study_of(sweep)
+    if study is None:
+        return {"name": sweep.name, "points": rows}
+    valued = [{**row, "value": value_of(study, status)} for row, status in zip(rows, statuses, strict=True)]
+    return {"name": sweep.name, "metric": study.metric, "direction": study.direction, "points": valued}
 
 
 def _row(status: PointStatus) -> dict[str, Any]:

@@ -8,6 +8,7 @@
         launchers/<ulid>.json      a process that runs points of it; <ulid>.stop asks that one to stop
         jobs/<ulid>.json           an array of Slurm jobs
         jobs/logs/                 what Slurm and submitit keep of their jobs
+        study/                     where an optimiser chooses the points (studies.py)
 
 Every file is written once and belongs to one process, so that nothing has to be locked. A point's run id follows from
 the sweep and the point: two launchers that know nothing of each other mean the same run, and only one can take it.

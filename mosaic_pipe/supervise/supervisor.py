@@ -116,14 +116,14 @@ class Supervisor:
 
     def _watch(self, process: WorkerProcess) -> None:
         """One look at everything."""
-        checkpoints = len(self._fold.checkpoints)
+        newest = self._fold.checkpoints[-1:]
         self._read_events()
         self._check_requests(process)
         self._check_limits(process)
         kills = _oom_kills()
         self._oom_killed, self._oom_kills = kills > self._oom_kills, kills
         due = time.monotonic() - self._written > MANIFEST_SECONDS
-        if due or len(self._fold.checkpoints) > checkpoints:
+        if due or self._fold.checkpoints[-1:] != newest:
             self._write()
         self._report()
 

@@ -10,7 +10,8 @@ import torch
 def capture() -> dict[str, Any]:
     """The states of Python's, NumPy's and torch's generators."""
     version, words, gauss = random.getstate()
-    name, keys, position, has_gauss, cached = np.random.get_state(legacy=True)
+    state: Any = np.random.get_state(legacy=True)  # as types, an older kind of state is possible too
+    name, keys, position, has_gauss, cached = state
     return {
         "python": [version, list(words), gauss],
         "numpy": [name, torch.from_numpy(keys.astype(np.int64)), position, has_gauss, cached],

@@ -97,3 +97,17 @@ def test_checkpoints_of_an_earlier_attempt_are_replaced_too(tmp_path: Path) -> N
     again.train(15)
     assert sorted(path.name for path in (tmp_path / "checkpoints").iterdir()) == ["step-20.bin", "step-30.bin"]
     assert again.saved()[-1]["replaced"] == ["checkpoints/step-10.bin"]
+
+
+def test_a_checkpoint_that_is_on_record_exists_at_any_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run(tmp_path, checkpoint_interval=10, keep_checkpoints=1)
+    run.train(15)
+
+    def killed(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("mosaic_worker.session.fingerprint", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run.session.checkpoints.save(run.write)
+    assert [saved["path"] for saved in run.saved()] == ["checkpoints/step-10.bin"]
+    assert (tmp_path / "checkpoints" / "step-10.bin").exists()

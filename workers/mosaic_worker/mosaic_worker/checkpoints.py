@@ -38,10 +38,10 @@ class Checkpoints:
         self._last = self._session.env_steps
         self._written = [old for old in self._written if old != path] + [path]
         replaced, self._written = self._written[: -self._keep], self._written[-self._keep :]
+        self._session.checkpoint_saved(path, replaced)  # first: at any moment one that is on record exists
         for old in replaced:
             if old.exists():  # the user may have tidied up
                 old.unlink()
-        self._session.checkpoint_saved(path, replaced)
 
     def _earlier(self) -> List[Path]:
         """Those of earlier attempts, oldest first; what one of them left half written is deleted."""

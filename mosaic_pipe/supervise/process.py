@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 import select
@@ -83,11 +84,17 @@ class WorkerProcess:
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the worker itself, not to its children."""
-        signal.pidfd_send_signal(self.pidfd, number)
+        with contextlib.suppress(ProcessLookupError):  # it has ended
+            signal.pidfd_send_signal(self.pidfd, number)
 
     def kill(self) -> None:
         """SIGKILL everything that belongs to the attempt."""
         guard.kill_attempt(self._token, self.pid)
+
+    @property
+    def is_reaped(self) -> bool:
+        """Whether the process was collected: its pid and its descriptor may be somebody else's by now."""
+        return self._process.returncode is not None
 
     def reap(self) -> Exit:
         """Collect the ended process, after killing what is left of its attempt; nothing of it runs afterwards."""

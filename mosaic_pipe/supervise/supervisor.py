@@ -98,7 +98,7 @@ class Supervisor:
 
     def stop(self, reason: StopReason, sentence: str) -> None:
         """Ask the worker to stop with a checkpoint; it has ``resources.stop_grace`` seconds."""
-        if self._stop is None and self._process:
+        if self._stop is None and self._process and not self._process.is_reaped:
             self._ask_to_stop(self._process, reason, sentence)
 
     def explain_stop(self, reason: StopReason, sentence: str) -> None:
@@ -111,7 +111,7 @@ class Supervisor:
 
     def abandon(self) -> None:
         """Kill what belongs to the attempt, and write nothing: an error of ours is about to end this process."""
-        if self._process:
+        if self._process and not self._process.is_reaped:
             self._process.reap()
 
     def _watch(self, process: WorkerProcess) -> None:

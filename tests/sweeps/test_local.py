@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -307,3 +308,18 @@ def test_a_sweep_that_does_not_exist(machine: Machine) -> None:
     for verb in ("status", "retry", "cancel", "watch"):
         machine.run("sweep", verb, "mime", expect=2)
         assert "did you mean 'mine'?" in machine.stderr
+
+
+def test_a_run_whose_directory_vanishes_lets_the_others_stop_with_checkpoints(machine: Machine) -> None:
+    command = ["-m", *RANDOM, *SLOW, "seed=1,2", "sweep=mine", "total_timesteps=100000"]
+    launcher = machine.start(*command, "hydra.launcher.n_jobs=2")
+    first, *others = training(machine, min(2, len(os.sched_getaffinity(0))))
+    (worker,) = processes_of(machine.run_dir(first))
+    shutil.rmtree(machine.run_dir(first))
+    kill(worker)
+    _, said = launcher.communicate(timeout=60)
+    assert launcher.returncode == 2
+    assert "Traceback" not in said
+    assert f"{first}: the end of the run could not be written" in said
+    assert all(machine.manifest(run_id)["state"] == "CANCELLED" for run_id in others)
+    assert all(machine.manifest(run_id)["checkpoints"] for run_id in others)

@@ -176,7 +176,7 @@ class Sweep:
         """Launchers that live, as far as can be told from here, by the file that asks each to stop."""
         found = {}
         for path in (self.path / "launchers").glob("[!.]*.json"):
-            with suppress(FileNotFoundError):  # it has just ended
+            with suppress(FileNotFoundError, msgspec.DecodeError):  # it has just ended; it is nobody's
                 found[path.with_suffix(".stop")] = msgspec.json.decode(path.read_bytes(), type=Launcher)
         return {stop: launcher for stop, launcher in found.items() if not is_gone(launcher.owner)}
 

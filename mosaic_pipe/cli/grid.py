@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.core.plugins import Plugins
@@ -95,8 +96,12 @@ def _known(name: str, names: dict[str, str]) -> str:
 def _groups(zipped: Any) -> list[list[str]]:
     if not zipped:
         return []
-    groups = [zipped] if isinstance(zipped[0], str) else zipped
-    keys = [key for group in groups for key in group]
-    if any(len(group) < 2 for group in groups) or len(set(keys)) < len(keys):
+    groups = zipped if isinstance(zipped, list) and isinstance(zipped[0], list) else [zipped]
+    try:
+        found = msgspec.convert(groups, list[Annotated[list[str], msgspec.Meta(min_length=2)]])
+    except msgspec.ValidationError:
+        found = []
+    keys = [key for group in found for key in group]
+    if not found or len(set(keys)) < len(keys):
         raise SpecError("lists of two or more keys are wanted, and no key twice", where=ZIP)
-    return [list(group) for group in groups]
+    return found

@@ -12,6 +12,7 @@ from typing import Any
 from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.own import sweep_command
+from mosaic_pipe.cli.specs import launcher_settings
 from mosaic_pipe.cli.sweep_display import SweepDisplay
 from mosaic_pipe.launch.local import LocalLauncher, LocalSettings
 from mosaic_pipe.launch.machine import Machine
@@ -58,6 +59,20 @@ def launch_here(sweep: Sweep, name: str, output_dir: Path, *, quiet: bool = Fals
         LocalLauncher(prepared, output_dir, settings, display.show).run(stop_file)
 
 
+def check_settings(kind: str, settings: dict[str, Any]) -> None:
+    """Refuse what a launcher does not take, before anything is on record.
+
+    Raises:
+        SpecError: an unknown key, a wrong type, or what only the other launcher can do.
+    """
+    if kind == "slurm":
+        from mosaic_pipe.cli.slurm import slurm_settings
+
+        slurm_settings(settings)
+    else:
+        _local_settings(settings)
+
+
 def machine_slots(kind: str, settings: dict[str, Any], plan: Plan) -> int | None:
     """How many cores the points of ``plan`` will use at once; None: the scheduler decides."""
     if kind != "local":
@@ -68,7 +83,7 @@ def machine_slots(kind: str, settings: dict[str, Any], plan: Plan) -> int | None
 
 
 def _local_settings(settings: dict[str, Any]) -> LocalSettings:
-    return LocalSettings(n_jobs=settings["n_jobs"], fail_fast=settings["fail_fast"])
+    return launcher_settings({key: value for key, value in settings.items() if key != "detach"}, LocalSettings)
 
 
 def _launch_detached(sweep: Sweep, name: str, output_dir: Path) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from mosaic_pipe.base.errors import Exit, UserError
 
-_FAULTS_OF_THE_MACHINE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT)
+_FAULTS_OF_THE_MACHINE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.ENOSPC, errno.EDQUOT)
 
 
 def main() -> None:

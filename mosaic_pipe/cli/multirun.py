@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from mosaic_pipe.base.errors import Exit, SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import as_spec_error
 from mosaic_pipe.cli.invocation import invocation
-from mosaic_pipe.cli.launching import launch, machine_slots
+from mosaic_pipe.cli.launching import check_settings, launch, machine_slots
 from mosaic_pipe.cli.live_sweep import LiveSweep
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.plan_text import budget_refusal, changes_refusal, describe_plan
@@ -88,8 +88,10 @@ class SweepLauncher:
         """What these overrides ask for; nothing is started.
 
         Raises:
-            SpecError: some are refused, and the config does not say to leave them out.
+            SpecError: some are refused, and the config does not say to leave them out; or the launcher's settings are.
         """
+        if not job_overrides:
+            raise SpecError("has no points: a range or a list is empty", where="sweep")
         call: Call | None = None
         points: Wanted = []
         refused: dict[tuple[str, ...], UserError] = {}
@@ -114,6 +116,7 @@ class SweepLauncher:
         for overrides, reason in refused.items():
             show_notice(f"left out: {' '.join(overrides)}: {reason}")
         assert call is not None, "a sweep has points"
+        check_settings(self.kind, self._all_settings(call))
         return Asked(call, points, refused)
 
     def run_batch(self, live: LiveSweep, asked: Asked) -> None:
@@ -172,13 +175,15 @@ class SweepLauncher:
         except (HydraException, OmegaConfBaseException) as error:
             raise as_spec_error(error) from error
 
+    def _all_settings(self, call: Call) -> dict[str, Any]:
+        return {**self._settings, "fail_fast": call.fail_fast, "detach": call.detach}
+
     def _submission(self, sweep: Sweep, plan: Plan, call: Call) -> Submission:
-        settings = {**self._settings, "fail_fast": call.fail_fast, "detach": call.detach}
         return Submission(
             submitted=time.time(),
             argv=own_arguments(),
             launcher=self.kind,
-            settings=settings,
+            settings=self._all_settings(call),
             points=[sweep.point(overrides, spec) for overrides, digest, spec in plan.asked if digest not in plan.known],
             replaced=[change.spec_hash for change in plan.changes],
             todo=[digest for _, digest, _ in plan.missing],

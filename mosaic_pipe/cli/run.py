@@ -16,6 +16,7 @@ from hydra.core.hydra_config import HydraConfig
 from hydra.core.plugins import Plugins
 from hydra.errors import HydraException
 from hydra.plugins.search_path_plugin import SearchPathPlugin
+from hydra.types import RunMode
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -78,7 +79,8 @@ def _run(config: DictConfig, arguments: list[str]) -> int:
         raise as_spec_error(error) from error
     call, plain = split_call(plain)
     hydra_config = HydraConfig.get()
-    _refuse_sweeps_keys(hydra_config.runtime.choices["hydra/launcher"], call)
+    if hydra_config.mode is not RunMode.MULTIRUN:  # one of Hydra's own launchers calls this for each point
+        _refuse_sweeps_keys(hydra_config.runtime.choices["hydra/launcher"], call)
     spec = spec_of(plain, call, hydra_config.overrides.task, hydra_config.runtime.choices, arguments)
     if call.dry_run or spec.mode == "interactive":
         from mosaic_pipe.cli.one_off import dry_run_spec, interact_with

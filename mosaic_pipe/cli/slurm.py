@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-
-import msgspec
+from typing import Any
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.own import sweep_command
+from mosaic_pipe.cli.specs import launcher_settings
 from mosaic_pipe.cli.watching import watch
 from mosaic_pipe.launch.preparation import Preparation
 from mosaic_pipe.launch.slurm.queue import ASK_SECONDS
@@ -26,7 +26,7 @@ def launch_on_slurm(sweep: Sweep, submission: Submission, output_dir: Path) -> N
     """
     preparation, points = Preparation(show_notice), sweep.points()
     left = [preparation.prepare(points[digest].spec) for digest in submission.todo]
-    settings = _settings(submission)
+    settings = slurm_settings(submission.settings)
     blocks = submission.settings["detach"] is False
     while left:
         done = submit(left, sweep, output_dir, settings)
@@ -40,12 +40,17 @@ def launch_on_slurm(sweep: Sweep, submission: Submission, output_dir: Path) -> N
         watch(sweep, output_dir)
 
 
-def _settings(submission: Submission) -> SlurmSettings:
-    ours = {key: value for key, value in submission.settings.items() if key not in ("detach", "fail_fast")}
-    try:
-        return msgspec.convert(ours, SlurmSettings)
-    except msgspec.ValidationError as error:
-        raise SpecError(str(error), where="hydra.launcher") from error
+def slurm_settings(settings: dict[str, Any]) -> SlurmSettings:
+    """The launcher's configuration, of a submission's ``settings``.
+
+    Raises:
+        SpecError: it is not what the launcher takes.
+    """
+    if settings["fail_fast"]:
+        hint = "leave it out, and stop the others with: mosaic-pipe sweep cancel NAME"
+        raise SpecError("jobs on Slurm know nothing of each other", where="fail_fast", hint=hint)
+    ours = {key: value for key, value in settings.items() if key not in ("detach", "fail_fast")}
+    return launcher_settings(ours, SlurmSettings)
 
 
 def _tell(done: Submitted, sweep: Sweep, output_dir: Path) -> None:

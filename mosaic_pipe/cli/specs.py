@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,6 +15,8 @@ from mosaic_pipe.launch.resume import with_checkpoint
 from mosaic_pipe.spec.compose import compose_spec
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.runs import Runs
+
+T = TypeVar("T")
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,6 +50,19 @@ def split_call(config: Mapping[str, Any]) -> tuple[Call, dict[str, Any]]:
         key = key.rstrip("`")
         raise SpecError(f"{message[:1].lower()}{message[1:]} (given: {call.get(key)!r})", where=key) from error
     return found, {key: value for key, value in config.items() if key not in call}
+
+
+def launcher_settings(settings: dict[str, Any], type_: type[T]) -> T:
+    """``hydra.launcher``, as the launcher wants it.
+
+    Raises:
+        SpecError: an unknown key, or a value of the wrong type.
+    """
+    try:
+        return msgspec.convert(settings, type_)
+    except msgspec.ValidationError as error:
+        message, _, key = str(error).partition(" - at `$")
+        raise SpecError(f"{message[:1].lower()}{message[1:]}", where=f"hydra.launcher{key.rstrip('`')}") from error
 
 
 def spec_of(

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
 
 from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.launch.attempt import begin_attempt, disk_error
@@ -24,11 +27,10 @@ from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Progress, Supervisor
 _IDLE_SECONDS = 0.5
 
 
-@dataclass(frozen=True)
-class LocalSettings:
+class LocalSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How points are run here; ``n_jobs``: at most so many at once, None: as many as fit."""
 
-    n_jobs: int | None = None
+    n_jobs: Annotated[int, msgspec.Meta(ge=1)] | None = None
     fail_fast: bool = False
 
 

@@ -296,6 +296,8 @@ def test_values_are_paired_or_combined(machine: Machine, zipped: str, expected: 
         ("[seed,env]", "paired keys have different numbers of values: seed 3, env 1"),
         ("[seed,sed]", "'sed' is not swept"),
         ("[seed]", "lists of two or more keys are wanted"),
+        ("5", "lists of two or more keys are wanted"),
+        ("[5,[seed]]", "lists of two or more keys are wanted"),
     ],
 )
 def test_keys_that_cannot_be_paired(machine: Machine, zipped: str, said: str) -> None:
@@ -323,3 +325,32 @@ def test_a_run_whose_directory_vanishes_lets_the_others_stop_with_checkpoints(ma
     assert f"{first}: the end of the run could not be written" in said
     assert all(machine.manifest(run_id)["state"] == "CANCELLED" for run_id in others)
     assert all(machine.manifest(run_id)["checkpoints"] for run_id in others)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("hydra.launcher.n_jobs=abc", "hydra.launcher.n_jobs: expected `int | null`, got `str`"),
+        ("hydra.launcher.n_jobs=0", "hydra.launcher.n_jobs: expected `int` >= 1"),
+        ("+hydra.launcher.nope=1", "hydra.launcher: object contains unknown field `nope`"),
+        ("total_timesteps=range(0,0)", "sweep: has no points"),
+    ],
+)
+def test_nonsense_is_refused_before_anything_is_on_record(machine: Machine, given: str, said: str) -> None:
+    machine.run("-m", *RANDOM, "seed=1,2", given, "sweep=mine", expect=2)
+    assert said in machine.stderr
+    assert "Traceback" not in machine.stderr
+    assert not machine.outputs.exists()
+
+
+def test_what_slurm_does_not_do_is_refused(machine: Machine) -> None:
+    machine.run("-m", *RANDOM, "seed=1,2", "hydra/launcher=slurm", "fail_fast=true", "sweep=mine", expect=2)
+    assert "fail_fast: jobs on Slurm know nothing of each other" in machine.stderr
+    machine.run("-m", *RANDOM, "seed=1,2", "hydra/launcher=slurm", "hydra.launcher.time_min=abc", expect=2)
+    assert "hydra.launcher.time_min: expected `int`, got `str`" in machine.stderr
+    assert not machine.outputs.exists()
+
+
+def test_hydras_own_launcher_runs_each_point(machine: Machine) -> None:
+    machine.run("-m", *RANDOM, "seed=1,2", "hydra/launcher=basic")
+    assert [manifest["state"] for manifest in manifests(machine)] == ["COMPLETED"] * 2

@@ -63,7 +63,6 @@ class Fold:
 
     def __init__(self) -> None:
         self.ending: ev.RunCompleted | ev.RunCancelled | ev.RunFailed | None = None
-        self.started = False
         self.idle = 0.0
         self.stages: list[Stage] = []
         self.checkpoints: list[ev.Checkpoint] = []
@@ -130,7 +129,6 @@ class Fold:
         self._go_back_to(_Trained())
 
     def _on_started(self, event: ev.RunStarted) -> None:
-        self.started = True
         self.begin_attempt()
 
     def _on_loaded(self, event: ev.CheckpointLoaded) -> None:
@@ -183,7 +181,8 @@ class Fold:
         self._summary.eval = event.payload
 
     def _on_artifact(self, event: ev.ArtifactMade) -> None:
-        self.artifacts.append(event.payload)
+        made = event.payload  # each attempt says it anew
+        self.artifacts = [kept for kept in self.artifacts if kept.path != made.path] + [made]
 
     def _on_end(self, event: ev.RunCompleted | ev.RunCancelled | ev.RunFailed) -> None:
         self.ending = event

@@ -40,13 +40,19 @@ def test_the_last_word_of_a_run() -> None:
     totals = {"env_steps": 7, "wall_time": 1.0, "sps": 7.0}
     fold = Fold()
     fold.feed([event("run_started", 1, {"pid": 1, "python": "3.11.7"}), episode(2, 1.0)])
-    assert fold.started
     assert fold.ending is None
     fold.feed([event("run_failed", 3, {**totals, "class": "user_error", "reason": "no"})])
     assert fold.ending is not None
     assert fold.summary().env_steps == 7
     fold.feed([event("run_started", 1, {"pid": 2, "python": "3.11.7"}, attempt=2)])
     assert fold.ending is None  # another attempt has begun
+
+
+def test_an_artifact_of_two_attempts_counts_once() -> None:
+    fold = Fold()
+    for attempt in (1, 2):
+        fold.feed([event("artifact", 1, {"kind": "tensorboard", "path": "tensorboard"}, attempt)])
+    assert [artifact.path for artifact in fold.artifacts] == ["tensorboard"]
 
 
 def test_everything_that_a_manifest_tells() -> None:

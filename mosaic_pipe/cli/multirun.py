@@ -114,7 +114,7 @@ class SweepLauncher:
         if refused and not (call and call.skip_refused):
             raise _refusal(list(refused.items()), len(job_overrides))
         for overrides, reason in refused.items():
-            show_notice(f"left out: {' '.join(overrides)}: {reason}")
+            show_notice(f"left out: {' '.join(_telling(overrides))}: {reason}")
         assert call is not None, "a sweep has points"
         check_settings(self.kind, self._all_settings(call))
         return Asked(call, points, refused)

@@ -10,9 +10,10 @@ from typing import Any
 
 from rich.markup import escape
 
-from mosaic_pipe.base.errors import Exit
+from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.cli.foreground import exit_code
 from mosaic_pipe.cli.live_sweep import LiveSweep
+from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.own import sweep_command
 from mosaic_pipe.cli.search_space import told
 from mosaic_pipe.cli.study_tables import print_results, value_of, with_pruned
@@ -44,7 +45,13 @@ def print_summary(sweep: Sweep, statuses: Sequence[PointStatus], output_dir: Pat
 def list_sweeps(options: argparse.Namespace) -> int:
     """List all sweeps."""
     sweeps, runs = Sweeps(options.output_dir), Runs(options.output_dir)
-    found = [(sweep, LiveSweep(sweep, runs).look()) for sweep in map(sweeps.find, sweeps.names())]
+    found = []
+    for name in sweeps.names():
+        try:
+            sweep = sweeps.find(name)
+            found.append((sweep, LiveSweep(sweep, runs).look()))
+        except UserError as error:  # the others are to be seen all the same
+            show_notice(f"left out: {error}")
     if options.json:
         print_json([{"name": sweep.name, "points": Counter(one.state for one in points)} for sweep, points in found])
     elif found:

@@ -305,6 +305,16 @@ def test_keys_that_cannot_be_paired(machine: Machine, zipped: str, said: str) ->
     assert said in machine.stderr
 
 
+def test_a_sweep_that_cannot_be_read_does_not_hide_the_others(machine: Machine) -> None:
+    machine.run("-m", *RANDOM, "seed=1", "sweep=mine")
+    (machine.outputs / "sweeps" / "junk").mkdir()
+    launchers = machine.outputs / "sweeps" / "mine" / "launchers"
+    (launchers / "01ARZ3NDEKTSV4RRFFQ69G5FAV.json").write_text('{"owner"')
+    assert [sweep["name"] for sweep in json.loads(machine.run("sweep", "ls", "--json"))] == ["mine"]
+    assert "junk: not a sweep" in machine.stderr
+    assert states(machine, "mine") == ["COMPLETED"]
+
+
 def test_a_sweep_that_does_not_exist(machine: Machine) -> None:
     machine.run("-m", *RANDOM, "seed=1", "sweep=mine")
     for verb in ("status", "retry", "cancel", "watch"):

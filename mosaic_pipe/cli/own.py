@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import shlex
 import shutil
@@ -19,6 +20,18 @@ def own_command() -> str:
 def default_output_dir() -> Path:
     """Where runs are when nobody says otherwise; ``conf/config.yaml`` says the same."""
     return Path(os.environ.get("MOSAIC_OUTPUT_DIR", "outputs"))
+
+
+def with_output_dir() -> argparse.ArgumentParser:
+    """A parent for parsers of commands that look at what is there: their option ``--output-dir``."""
+    parent = argparse.ArgumentParser(add_help=False)
+    parent.add_argument(
+        "--output-dir",
+        type=Path,
+        default=default_output_dir(),
+        help="directory that holds runs and sweeps (default: $MOSAIC_OUTPUT_DIR, else outputs)",
+    )
+    return parent
 
 
 def runs_command(verb: str, run_id: str, output_dir: Path) -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from mosaic_pipe.cli import run_actions, run_tables
-from mosaic_pipe.cli.own import default_output_dir
+from mosaic_pipe.cli.own import with_output_dir
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.states import State
 
@@ -26,13 +25,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="mosaic-pipe runs", description="Look at runs, stop them, delete them.")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--output-dir",
-        type=Path,
-        default=default_output_dir(),
-        help="directory that holds the runs (default: $MOSAIC_OUTPUT_DIR, else outputs)",
-    )
+    common = with_output_dir()
     common.add_argument("--json", action="store_true", help="print JSON")
 
     def add(name: str, command: Callable[[Runs, argparse.Namespace], int], help: str) -> argparse.ArgumentParser:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from mosaic_pipe.cli import sweep_actions, sweep_tables
-from mosaic_pipe.cli.own import default_output_dir
+from mosaic_pipe.cli.own import with_output_dir
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -25,13 +24,7 @@ def _parser() -> argparse.ArgumentParser:
     description = "Look at sweeps, try failed points again, stop them. A multirun (-m) makes one."
     parser = argparse.ArgumentParser(prog="mosaic-pipe sweep", description=description)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument(
-        "--output-dir",
-        type=Path,
-        default=default_output_dir(),
-        help="directory that holds sweeps and runs (default: $MOSAIC_OUTPUT_DIR, else outputs)",
-    )
+    common = with_output_dir()
 
     def add(name: str, command: Callable[[argparse.Namespace], int], help: str) -> argparse.ArgumentParser:
         added = commands.add_parser(name, parents=[common], help=help, description=help)

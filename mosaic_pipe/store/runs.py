@@ -183,7 +183,7 @@ def _write_end(run: RunDir, manifest: Manifest) -> Manifest:
     manifest.failure = FailureReport(kind, reason, run.log_tail(attempt.number))
     attempt.failure, attempt.ended = kind, time.time()
     try:
-        run.write_manifest(manifest)
+        run.write_manifest(manifest, use_reserve=True)
         run.release_reserve()
     except OSError:
         pass  # someone else's directory, or a full disk: what is shown is right all the same

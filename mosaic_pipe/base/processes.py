@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from pathlib import Path
 
 import psutil
 
@@ -28,10 +29,19 @@ def start_time(pid: int) -> float:
         return 0.0
 
 
-def is_alive(pid: int, started: float) -> bool:
-    """Whether ``pid``, which the system uses again, is the process that started at ``started``, and has not ended."""
+def start_mark(pid: int) -> str:
+    """What tells ``pid`` from every other process that the machine ever gave this number to; empty: there is none.
+
+    The boot's id, and the kernel's own ticks at the start: a time of day changes when somebody sets the clock.
+    """
     try:
-        process = psutil.Process(pid)
-        return abs(process.create_time() - started) < 1.0 and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.Error:
-        return False
+        state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+    return "" if state in (b"Z", b"X") else f"{boot} {fields[18].decode()}"
+
+
+def is_alive(pid: int, mark: str) -> bool:
+    """Whether ``pid``, which the system uses again, is the process whose :func:`start_mark` was ``mark``."""
+    return start_mark(pid) == mark != ""

@@ -10,10 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_pipe.base.processes import this_host
+from mosaic_pipe.store.attempts import is_gone
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.sweeps import Sweep
-from mosaic_pipe.sweep.status import PointStatus, counted, look_at
+from mosaic_pipe.sweep.status import DONE, PointStatus, counted, look_at
 
 if TYPE_CHECKING:
     from mosaic_pipe.launch.slurm.queue import Queue
@@ -22,11 +23,12 @@ _ROWS = 20
 
 
 class LiveSweep:
-    """Asks runs' manifests each time, and Slurm's queue now and then, where the sweep has jobs in it."""
+    """Asks runs' manifests each time, unless they have completed, and Slurm's queue now and then, where it has jobs."""
 
     def __init__(self, sweep: Sweep, runs: Runs) -> None:
         self.sweep, self._runs = sweep, runs
         self._queue: Queue | None = None
+        self._completed: dict[str, PointStatus] = {}
 
     def look(self) -> list[PointStatus]:
         """The status of every point.
@@ -34,14 +36,19 @@ class LiveSweep:
         Raises:
             SlurmUnreachable: it has jobs in Slurm's queue, and Slurm does not answer.
         """
-        points = self.sweep.points().values()
+        points = self.sweep.points()
         if self._queue is None and self.sweep.jobs():
             from mosaic_pipe.launch.slurm.queue import Queue
 
             self._queue = Queue(self.sweep)
-        if self._queue is None:
-            return look_at(points, self._runs, queued=self._with_launchers())
-        return look_at(points, self._runs, self._queue.is_gone, self._with_launchers() | self._queue.queued())
+        queued = self._with_launchers()
+        for run_id, since in self._queue.queued().items() if self._queue else ():
+            queued[run_id] = max(since, queued.get(run_id, 0.0))
+        gone = self._queue.is_gone if self._queue else is_gone
+        open_ = [point for digest, point in points.items() if digest not in self._completed]
+        looked = {status.point.spec_hash: status for status in look_at(open_, self._runs, gone, queued)}
+        self._completed |= {digest: status for digest, status in looked.items() if status.state == DONE}
+        return [looked.get(digest) or self._completed[digest] for digest in points]
 
     def run_of(self, status: PointStatus) -> RunDir:
         """The run of a point."""

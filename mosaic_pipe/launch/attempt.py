@@ -57,7 +57,7 @@ def begin_attempt(
     try:
         if not take_attempt(run, number, owner):
             return None
-        manifest = manifest_to_go_on_with(run)
+        manifest = _manifest_to_go_on_with(run, number)
         if manifest and manifest.state is State.COMPLETED:  # just now, by one that was taken for dead
             _undo(run, number, owner)
             return None
@@ -70,6 +70,15 @@ def begin_attempt(
         _undo(run, number, owner)
         raise disk_error(error, run, "the run's directory could not be written") from error
     return supervisor
+
+
+def _manifest_to_go_on_with(run: RunDir, number: int) -> Manifest | None:
+    try:
+        return manifest_to_go_on_with(run)
+    except UserError as error:
+        shutil.rmtree(run.owner_file(number).parent, ignore_errors=True)
+        error.hint = "repair it, or move the run's directory away to begin anew"
+        raise
 
 
 def _undo(run: RunDir, number: int, owner: Owner) -> None:
@@ -94,7 +103,7 @@ def _set_up(
 ) -> tuple[Manifest, Path | None]:
     """The attempt's manifest, which is on disk, and the checkpoint that it goes on from."""
     run.reserve()
-    attempt = Attempt(number, owner.host, owner.pid, owner.pid_started, time.time(), slurm=owner.slurm)
+    attempt = Attempt(number, owner.host, owner.pid, owner.pid_started, owner.pid_mark, time.time(), slurm=owner.slurm)
     checkpoint = _newest_whole(run, manifest) if manifest and _can_go_on(prepared) else None
     if manifest is None:
         manifest = _first_manifest(prepared)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import msgspec
 
-from mosaic_pipe.base.errors import UserError
+from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.launch.attempt import begin_attempt, disk_error
 from mosaic_pipe.launch.machine import Held, Machine
 from mosaic_pipe.launch.preparation import Prepared
@@ -138,9 +138,11 @@ class LocalLauncher:
         begun = None
         try:
             begun = begin_attempt(point, run, number, this_owner(), held.share, show) if number else None
-        except UserError as error:  # a full disk is full for the next one too
+        except UserError as error:
             self._error = error
-            self._stop(str(error))
+            self.board.notices.append(str(error))
+            if error.exit_code == Exit.DISK_FULL:  # it is full for the next one too
+                self._stop("stopping the others with checkpoints")
         if begun is None:
             self._machine.give_back(held)
             self.board.elsewhere += 1

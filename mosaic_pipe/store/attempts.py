@@ -12,17 +12,18 @@ from collections.abc import Callable
 
 import msgspec
 
-from mosaic_pipe.base.processes import is_alive, start_time, this_host
+from mosaic_pipe.base.processes import is_alive, start_mark, start_time, this_host
 from mosaic_pipe.store.placing import place_directory
 from mosaic_pipe.store.run_dir import RunDir
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True):
-    """The process that looks after an attempt; ``slurm``: the identity of its job."""
+    """The process that looks after an attempt; ``pid_mark``: :func:`start_mark`; ``slurm``: the identity of its job."""
 
     host: str
     pid: int
     pid_started: float
+    pid_mark: str
     slurm: dict[str, str] | None = None
     token: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
 
@@ -34,12 +35,12 @@ IsGone = Callable[[Owner], bool]
 def this_owner(slurm: dict[str, str] | None = None) -> Owner:
     """This process, for one attempt."""
     pid = os.getpid()
-    return Owner(host=this_host(), pid=pid, pid_started=start_time(pid), slurm=slurm)
+    return Owner(host=this_host(), pid=pid, pid_started=start_time(pid), pid_mark=start_mark(pid), slurm=slurm)
 
 
 def is_gone(owner: Owner) -> bool:
     """Whether ``owner`` ran on this machine and has ended; only the machine that it ran on can tell."""
-    return owner.host == this_host() and not is_alive(owner.pid, owner.pid_started)
+    return owner.host == this_host() and not is_alive(owner.pid, owner.pid_mark)
 
 
 def newest_attempt(run: RunDir) -> int:

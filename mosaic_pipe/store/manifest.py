@@ -26,13 +26,15 @@ class FailureReport(Struct):
 class Attempt(Struct):
     """One process that tried. Times in epoch seconds; ``pid`` is the supervisor's, ``worker_pid`` the worker's.
 
-    ``resumed_at``: environment steps of the checkpoint that it went on from. ``failure``: class, where it failed.
+    ``pid_mark`` tells the supervisor from a later process with its number. ``resumed_at``: environment steps of the
+    checkpoint that it went on from. ``failure``: class, where it failed.
     """
 
     number: int
     host: str
     pid: int
     pid_started: float
+    pid_mark: str
     started: float
     worker_pid: int | None = None
     ended: float | None = None

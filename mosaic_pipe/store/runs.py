@@ -169,7 +169,13 @@ def _was_left(run: RunDir, manifest: Manifest, gone: IsGone) -> bool:
 
 
 def _owner(attempt: Attempt) -> Owner:
-    return Owner(host=attempt.host, pid=attempt.pid, pid_started=attempt.pid_started, slurm=attempt.slurm)
+    return Owner(
+        host=attempt.host,
+        pid=attempt.pid,
+        pid_started=attempt.pid_started,
+        pid_mark=attempt.pid_mark,
+        slurm=attempt.slurm,
+    )
 
 
 def _write_end(run: RunDir, manifest: Manifest) -> Manifest:

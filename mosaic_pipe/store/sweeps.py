@@ -105,6 +105,7 @@ class Sweep:
     def __init__(self, path: Path) -> None:
         """Raises UserError: it is no sweep."""
         self.path = path
+        self._seen: dict[Path, Any] = {}
         try:
             self.identity = msgspec.json.decode((path / "sweep.json").read_bytes(), type=Identity)
         except (OSError, msgspec.DecodeError) as error:
@@ -143,7 +144,7 @@ class Sweep:
 
     def submissions(self) -> list[Submission]:
         """All submissions, oldest first."""
-        return [self._read(path, Submission) for path in sorted((self.path / "submissions").glob("[!.]*.json"))]
+        return self._all("submissions", Submission)
 
     def submission(self, name: str) -> Submission:
         """The submission that :meth:`submit` called ``name``."""
@@ -155,7 +156,7 @@ class Sweep:
 
     def jobs(self) -> list[Jobs]:
         """All arrays of Slurm jobs, oldest first."""
-        return [self._read(path, Jobs) for path in sorted((self.path / "jobs").glob("[!.]*.json"))]
+        return self._all("jobs", Jobs)
 
     def add_jobs(self, jobs: Jobs) -> Path:
         """Put an array of Slurm jobs on record; returns the record, which may be taken back."""
@@ -177,14 +178,26 @@ class Sweep:
         found = {}
         for path in (self.path / "launchers").glob("[!.]*.json"):
             with suppress(FileNotFoundError, msgspec.DecodeError):  # it has just ended; it is nobody's
-                found[path.with_suffix(".stop")] = msgspec.json.decode(path.read_bytes(), type=Launcher)
-        return {stop: launcher for stop, launcher in found.items() if not is_gone(launcher.owner)}
+                launcher = msgspec.json.decode(path.read_bytes(), type=Launcher)
+                if is_gone(launcher.owner):
+                    path.unlink()
+                else:
+                    found[path.with_suffix(".stop")] = launcher
+        return found
 
     def _write(self, folder: str, content: Struct) -> str:
         name = str(ULID())
         (self.path / folder).mkdir(exist_ok=True)
         write_atomically(self.path / folder / f"{name}.json", lambda file: file.write(msgspec.json.encode(content)))
         return name
+
+    def _all(self, folder: str, type_: type[T]) -> list[T]:
+        """Everything in ``folder``, oldest first. No file changes after it was written: each is read once."""
+        paths = sorted((self.path / folder).glob("[!.]*.json"))
+        for path in paths:
+            if path not in self._seen:
+                self._seen[path] = self._read(path, type_)
+        return [self._seen[path] for path in paths]
 
     def _read(self, path: Path, type_: type[T]) -> T:
         try:

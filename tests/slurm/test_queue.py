@@ -81,7 +81,9 @@ def array(sweep: Sweep, *run_ids: str, submitted: float | None = None) -> Jobs:
 
 
 def owner(jobs: Jobs, run_id: str, started: float) -> Owner:
-    return Owner(host=ELSEWHERE, pid=1, pid_started=started, slurm={"token": jobs.token, "run_id": run_id})
+    return Owner(
+        host=ELSEWHERE, pid=1, pid_started=started, pid_mark="boot 1", slurm={"token": jobs.token, "run_id": run_id}
+    )
 
 
 def test_a_job_id_that_is_used_again_is_another_job(sweep: Sweep, answers: Answers) -> None:
@@ -127,7 +129,7 @@ def test_only_slurm_s_jobs_are_judged_by_its_queue(sweep: Sweep, answers: Answer
     answers.say()
     queue = Queue(sweep)
     queue.queued()
-    assert not queue.is_gone(Owner(host=ELSEWHERE, pid=1, pid_started=1.0))
+    assert not queue.is_gone(Owner(host=ELSEWHERE, pid=1, pid_started=1.0, pid_mark="boot 1"))
 
 
 def test_cancelling_spares_what_stops_by_itself_and_nothing_else(

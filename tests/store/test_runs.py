@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 
 import msgspec
@@ -81,7 +80,6 @@ def running(runs: Runs, *, host: str, pid: int) -> RunDir:
     run = add(runs, "01A" + "0" * 23, state=State.RUNNING)
     manifest = run.read_manifest()
     manifest.attempts[-1].host, manifest.attempts[-1].pid = host, pid
-    manifest.attempts[-1].pid_started = time.time() - 1e6
     run.write_manifest(manifest)
     shutil.rmtree(run.path / "attempts", ignore_errors=True)
     return run

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from mosaic_pipe.base.errors import UserError
 
 _SECONDS = 60
+_SECONDS_TO_EXPLAIN = 5
+"""While the answer is waited for, nobody looks after the run."""
 
 
 class SlurmUnreachable(UserError):
@@ -44,7 +46,7 @@ def max_array_size() -> int:
 
 def job_facts(job: str) -> dict[str, str]:
     """What ``scontrol show job`` says: ``JobState``, ``PreemptTime``, …"""
-    words = _ask("scontrol", "--oneliner", "show", "job", job).split()
+    words = _ask("scontrol", "--oneliner", "show", "job", job, seconds=_SECONDS_TO_EXPLAIN).split()
     return dict(word.split("=", 1) for word in words if "=" in word)
 
 
@@ -67,14 +69,14 @@ def cancel(jobs: list[str]) -> None:
         _ask("scancel", "--quiet", *jobs)
 
 
-def _ask(*command: str) -> str:
+def _ask(*command: str, seconds: float = _SECONDS) -> str:
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=seconds, check=False)
     except FileNotFoundError as error:
         hint = "is this a machine that submits to a cluster?"
         raise SlurmUnreachable("there is no Slurm here", where=command[0], hint=hint) from error
     except subprocess.TimeoutExpired as error:
-        raise SlurmUnreachable(f"no answer in {_SECONDS} s", where=command[0]) from error
+        raise SlurmUnreachable(f"no answer in {seconds:g} s", where=command[0]) from error
     if done.returncode:
         raise SlurmUnreachable(done.stderr.strip() or f"exit code {done.returncode}", where=command[0])
     return done.stdout

@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from mosaic_pipe.launch.slurm.commands import Task, cancel, queued_tasks
+from mosaic_pipe.launch.slurm.commands import SlurmUnreachable, Task, cancel, queued_tasks
 from mosaic_pipe.store.attempts import Owner, is_gone
 from mosaic_pipe.store.sweeps import Jobs, Sweep
 
@@ -40,24 +40,36 @@ class Queue:
         self._asked = float("-inf")
         self._asked_at = 0.0
         self._tasks: list[_Queued] = []
+        self._states: dict[tuple[str, str], str] = {}
 
     def queued(self) -> dict[str, float]:
         """Ids of the runs that a task is there for, and since when: an attempt begun later is that task's doing.
 
         Raises:
-            SlurmUnreachable: Slurm does not answer.
+            SlurmUnreachable: Slurm has never answered.
         """
         if time.monotonic() - self._asked > ASK_SECONDS:
-            self._asked_at = time.time()
-            self._answer = queued_tasks()
-            self._asked = time.monotonic()
+            self._ask()
         records = self._sweep.jobs()
         self._tasks = list(self._ours(records))
+        self._states = {(one.jobs.token, one.run_id): one.task.state for one in self._tasks}
         unknown = [(run_id, jobs) for jobs in records if jobs.submitted > self._asked_at for run_id in jobs.run_ids]
         found: dict[str, float] = {}
         for run_id, jobs in [*unknown, *((one.run_id, one.jobs) for one in self._tasks)]:
             found[run_id] = max(jobs.submitted, found.get(run_id, 0.0))
         return found
+
+    def _ask(self) -> None:
+        """Ask Slurm; while it does not answer, what it said last holds."""
+        asked_at = time.time()
+        try:
+            self._answer = queued_tasks()
+        except SlurmUnreachable:
+            if not self._asked_at:
+                raise
+        else:
+            self._asked_at = asked_at
+        self._asked = time.monotonic()
 
     def is_gone(self, owner: Owner) -> bool:
         """Whether the owner of an attempt is known to be dead: its task has left the queue, or waits in it again.
@@ -68,10 +80,9 @@ class Queue:
             return True
         if owner.slurm is None:
             return False
-        identity = owner.slurm["token"], owner.slurm["run_id"]
-        states = [one.task.state for one in self._tasks if (one.jobs.token, one.run_id) == identity]
+        state = self._states.get((owner.slurm["token"], owner.slurm["run_id"]))
         is_known = owner.pid_started < self._asked_at - _SKEW_SECONDS
-        return is_known and all(state in _WAITING for state in states)
+        return is_known and (state is None or state in _WAITING)
 
     def cancel(self, stopping: Collection[str]) -> None:
         """End the sweep's jobs but those of the runs ``stopping``, which end by themselves.

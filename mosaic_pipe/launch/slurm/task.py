@@ -110,7 +110,7 @@ class _Signals:
 
     def _stop(self, supervisor: Supervisor) -> None:
         supervisor.stop(StopReason.PREEMPT, "Slurm wants the node: preempted, or the job's time is up")
-        if self._terminated and _is_cancelled():
+        if self._terminated and _is_cancelled():  # asked here: the worker may end before the next look
             supervisor.explain_stop(StopReason.CANCEL, "the Slurm job was cancelled")
 
 

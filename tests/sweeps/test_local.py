@@ -364,3 +364,15 @@ def test_what_slurm_does_not_do_is_refused(machine: Machine) -> None:
 def test_hydras_own_launcher_runs_each_point(machine: Machine) -> None:
     machine.run("-m", *RANDOM, "seed=1,2", "hydra/launcher=basic")
     assert [manifest["state"] for manifest in manifests(machine)] == ["COMPLETED"] * 2
+
+
+def test_a_run_whose_manifest_is_spoiled_does_not_hold_up_the_others(machine: Machine) -> None:
+    machine.run("-m", *RANDOM, "seed=1", "sweep=mine")
+    (run_id,) = machine.run_ids()
+    (machine.run_dir(run_id) / "manifest.json").write_text('{"x')
+    for _ in range(2):
+        machine.run("-m", *RANDOM, "seed=1,2", "sweep=mine", expect=2)
+        assert "not a manifest" in machine.stderr
+        assert "move the run's directory away to begin anew" in machine.stderr
+    assert [path.name for path in (machine.run_dir(run_id) / "attempts").iterdir()] == ["1"]
+    assert sorted(states(machine, "mine"))[0] == "COMPLETED"

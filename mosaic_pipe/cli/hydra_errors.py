@@ -8,9 +8,8 @@ from hydra.errors import MissingConfigException
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.base.suggest import did_you_mean
+from mosaic_pipe.cli.specs import Call
 from mosaic_pipe.spec.compose import is_key, nearest_key
-
-_OUR_KEYS = ("output_dir", "dry_run")
 
 
 def as_spec_error(error: Exception) -> SpecError:
@@ -32,7 +31,7 @@ def _unknown_key(key: str) -> SpecError:
         return SpecError(f"the chosen hydra/{plugin[1]} has no such key", where=key, hint=hint)
     if is_key(key):
         return SpecError("the chosen configs lack this key", where=key, hint=f"to set it all the same: +{key}=…")
-    return SpecError("unknown key", where=key, hint=nearest_key(key, _OUR_KEYS))
+    return SpecError("unknown key", where=key, hint=nearest_key(key, Call.__struct_fields__))
 
 
 def _sentence(error: Exception) -> str:

@@ -16,7 +16,7 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
-from mosaic_pipe.base.errors import Exit, SpecError, UserError
+from mosaic_pipe.base.errors import SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import as_spec_error
 from mosaic_pipe.cli.invocation import invocation
 from mosaic_pipe.cli.launching import check_settings, launch, machine_slots
@@ -230,6 +230,4 @@ def _refusal(refused: Sequence[tuple[tuple[str, ...], UserError]], points: int) 
     shown = [f"{' '.join(overrides)}: {error}" for overrides, error in refused[:_REFUSALS_SHOWN]]
     more = [f"… and {len(refused) - len(shown)} more"] if len(refused) > len(shown) else []
     hint = "nothing was started; skip_refused=true leaves them out"
-    error = SpecError("\n  ".join([f"{len(refused)} of {points} points are refused:", *shown, *more]), hint=hint)
-    error.exit_code = Exit.BAD_INPUT
-    return error
+    return SpecError("\n  ".join([f"{len(refused)} of {points} points are refused:", *shown, *more]), hint=hint)

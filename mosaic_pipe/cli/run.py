@@ -102,9 +102,10 @@ def _refuse_sweeps_keys(launcher: str, call: Call) -> None:
 
 def _with_our_flags(arguments: list[str]) -> list[str]:
     """Our flags as overrides, all that Hydra knows; and it takes ``>`` and ``|`` for no part of a word."""
-    joined = re.sub("(^|\0)--budget\0", "\\1--budget=", "\0".join(arguments)).split("\0") if arguments else []
-    overrides = [re.sub("^--budget=", "budget=", argument) for argument in joined]
-    return ["dry_run=true" if argument == "--dry-run" else _quoted(argument) for argument in overrides]
+    given = iter(arguments)
+    words = (f"{word}={next(given, '')}" if word == "--budget" else word for word in given)
+    ours = (word.removeprefix("--") if word.startswith("--budget=") else word for word in words)
+    return ["dry_run=true" if word == "--dry-run" else _quoted(word) for word in ours]
 
 
 def _quoted(argument: str) -> str:

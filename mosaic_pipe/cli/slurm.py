@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -58,4 +57,3 @@ def _tell(done: Submitted, sweep: Sweep, output_dir: Path) -> None:
     if done.left:
         show_notice(f"  {len(done.left)} are not: {done.why}")
         show_notice(f"  later: {sweep_command('retry', sweep.name, output_dir)}")
-    sys.stderr.flush()

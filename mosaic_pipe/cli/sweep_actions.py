@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 
 from mosaic_worker.protocol import Failure
@@ -80,7 +79,6 @@ def work_on_sweep(options: argparse.Namespace) -> int:
     """Run a submission here, as the process that a detached sweep leaves behind."""
     sweep = Sweeps(options.output_dir).find(options.name)
     launch_here(sweep, options.submission, options.output_dir)
-    sys.stdout.flush()
     return Exit.OK
 
 

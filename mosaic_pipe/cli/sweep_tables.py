@@ -37,8 +37,7 @@ def print_summary(sweep: Sweep, statuses: Sequence[PointStatus], output_dir: Pat
     print(f"  look       {sweep_command('status', sweep.name, output_dir)}")
     if any(status.is_active for status in statuses):
         print(f"  watch      {sweep_command('watch', sweep.name, output_dir)}")
-    failed = Counter(status.failure for status in statuses if status.is_missing and status.failure)
-    if failed:
+    if any(status.is_missing and status.failure for status in statuses):
         print(f"  try again  {sweep_command('retry', sweep.name, output_dir, '--failed')}")
 
 
@@ -81,12 +80,7 @@ def show_sweep(options: argparse.Namespace) -> int:
 def print_cells(found: Sequence[Cell]) -> None:
     """One line a cell: how many of its points have completed, and the mean return with its 95 % interval."""
     rows = [
-        (
-            escape(cell.name or "all"),
-            f"{cell.completed}/{cell.points}",
-            _number(cell.mean),
-            _half_width(cell.half_width),
-        )
+        (escape(cell.name or "all"), f"{cell.completed}/{cell.points}", _number(cell.mean), _number(cell.half_width))
         for cell in found
     ]
     print_table(("cell", "completed", "return", "± 95 %"), rows, right=("completed", "return", "± 95 %"))
@@ -145,7 +139,3 @@ def _cells(status: PointStatus, name: str) -> tuple[str, ...]:
 
 def _number(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
-
-
-def _half_width(value: float | None) -> str:
-    return "" if value is None else f"{value:.1f}"

@@ -77,7 +77,7 @@ class LocalLauncher:
         self._error: UserError | None = None
         self.board = Board(len(points))
         for point in points:
-            self._machine.check(point.spec.resources, memory_mb(point))
+            self._machine.check(point.spec.resources, point.memory_mb)
 
     def run(self, stop_file: Path) -> Board:
         """Run the points; a file at ``stop_file`` asks to stop, as Ctrl-C does.
@@ -118,7 +118,7 @@ class LocalLauncher:
         for point in list(self._waiting):
             if self._settings.n_jobs is not None and len(self._running) >= self._settings.n_jobs:
                 return
-            needs = (point.spec.resources, memory_mb(point))
+            needs = (point.spec.resources, point.memory_mb)
             if needs in full:
                 continue
             held = self._machine.take(*needs)
@@ -180,8 +180,3 @@ class LocalLauncher:
         self.board.ended.append(manifest)
         if self._settings.fail_fast and manifest.state is not State.COMPLETED and not self._stopping:
             self._stop(f"{manifest.spec.title()} is {manifest.state}: stopping the others (fail_fast)")
-
-
-def memory_mb(point: Prepared) -> int:
-    """MiB of memory that a run is given room for."""
-    return point.spec.resources.memory_mb or point.worker.capabilities.estimated_memory_mb

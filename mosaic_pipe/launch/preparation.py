@@ -21,6 +21,11 @@ class Prepared:
     worker: Worker
     environment: Environment
 
+    @property
+    def memory_mb(self) -> int:
+        """MiB of memory that a run is given room for."""
+        return self.spec.resources.memory_mb or self.worker.capabilities.estimated_memory_mb
+
 
 class Preparation:
     """Prepares specs, each environment once."""

@@ -32,17 +32,15 @@ class Cell:
 def cells(statuses: Sequence[PointStatus]) -> list[Cell]:
     """The cells of a sweep, in the order of their first points; the number is the mean return of the last episodes."""
     groups: dict[str, list[PointStatus]] = {}
-    for status, name in zip(statuses, names(statuses), strict=True):
-        told = " ".join(word for word in name.split() if not word.startswith("seed="))
-        groups.setdefault(told, []).append(status)
+    for status, telling in zip(statuses, _telling(statuses), strict=True):
+        name = " ".join(one for one in telling if not one.startswith("seed="))
+        groups.setdefault(name, []).append(status)
     return [_cell(name, group) for name, group in groups.items()]
 
 
 def names(statuses: Sequence[PointStatus]) -> list[str]:
-    """What tells each point from the others: its overrides without those that all have."""
-    overrides = [set(status.point.overrides) for status in statuses]
-    common = set.intersection(*overrides) if len(overrides) > 1 else set()
-    return [" ".join(one for one in status.point.overrides if one not in common) for status in statuses]
+    """What tells each point from the others, in words."""
+    return [" ".join(telling) for telling in _telling(statuses)]
 
 
 def interval(values: Sequence[float]) -> float | None:
@@ -52,6 +50,13 @@ def interval(values: Sequence[float]) -> float | None:
         return None
     quantile = _T[freedom - 1] if freedom <= len(_T) else _NORMAL
     return quantile * statistics.stdev(values) / math.sqrt(freedom + 1)
+
+
+def _telling(statuses: Sequence[PointStatus]) -> list[list[str]]:
+    """The overrides of each point without those that all have."""
+    overrides = [set(status.point.overrides) for status in statuses]
+    common = set.intersection(*overrides) if len(overrides) > 1 else set()
+    return [[one for one in status.point.overrides if one not in common] for status in statuses]
 
 
 def _cell(name: str, group: Sequence[PointStatus]) -> Cell:

@@ -18,7 +18,6 @@ from submitit.core.utils import FailedJobError, FailedSubmissionError
 from ulid import ULID
 
 from mosaic_pipe.base.errors import SpecError, UserError
-from mosaic_pipe.launch.local import memory_mb
 from mosaic_pipe.launch.preparation import Prepared
 from mosaic_pipe.launch.slurm import task
 from mosaic_pipe.launch.slurm.commands import max_array_size
@@ -87,7 +86,7 @@ class _TooMany(Exception):
 def _by_needs(points: Sequence[Prepared]) -> list[list[Prepared]]:
     groups: dict[tuple[Resources, int], list[Prepared]] = {}
     for point in points:
-        groups.setdefault((point.spec.resources, memory_mb(point)), []).append(point)
+        groups.setdefault((point.spec.resources, point.memory_mb), []).append(point)
     return list(groups.values())
 
 
@@ -133,7 +132,7 @@ def _parameters(point: Prepared, sweep: Sweep, token: str, settings: SlurmSettin
         "qos": settings.qos,
         "account": settings.account,
         "time": minutes,
-        "mem": f"{memory_mb(point)}M",
+        "mem": f"{point.memory_mb}M",
         "cpus_per_task": resources.cpus,
         "gres": settings.gres or (f"gpu:{resources.gpus}" if resources.gpus else None),
         "constraint": settings.constraint,

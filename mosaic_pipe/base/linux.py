@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable
 
 _PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -22,3 +23,8 @@ def die_with_parent() -> Callable[[], None]:
             os._exit(1)
 
     return in_child
+
+
+def become_subreaper() -> None:
+    """Descendants whose parent ends become children of this process (prctl(2), PR_SET_CHILD_SUBREAPER)."""
+    _libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

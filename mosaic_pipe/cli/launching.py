@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from mosaic_pipe.cli.specs import launcher_settings
 from mosaic_pipe.cli.sweep_display import SweepDisplay
 from mosaic_pipe.launch.local import LocalLauncher, LocalSettings
 from mosaic_pipe.launch.machine import Machine
-from mosaic_pipe.launch.preparation import Preparation
+from mosaic_pipe.launch.preparation import Preparation, Prepared
 from mosaic_pipe.store.sweeps import Sweep
 from mosaic_pipe.sweep.plan import Plan
 
@@ -71,6 +72,17 @@ def check_settings(kind: str, settings: dict[str, Any]) -> None:
         slurm_settings(settings)
     else:
         _local_settings(settings)
+
+
+def check_room(prepared: Iterable[Prepared]) -> None:
+    """Refuse what this machine will never have room for.
+
+    Raises:
+        SpecError: a point asks for more than there is.
+    """
+    machine = Machine()
+    for point in prepared:
+        machine.check(point.spec.resources, point.memory_mb)
 
 
 def machine_slots(kind: str, settings: dict[str, Any], plan: Plan) -> int | None:

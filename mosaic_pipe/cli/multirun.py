@@ -19,7 +19,7 @@ from omegaconf.errors import OmegaConfBaseException
 from mosaic_pipe.base.errors import SpecError, UserError
 from mosaic_pipe.cli.hydra_errors import as_spec_error
 from mosaic_pipe.cli.invocation import invocation
-from mosaic_pipe.cli.launching import check_settings, launch, machine_slots
+from mosaic_pipe.cli.launching import check_room, check_settings, launch, machine_slots
 from mosaic_pipe.cli.live_sweep import LiveSweep
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.plan_text import budget_refusal, changes_refusal, describe_plan
@@ -129,12 +129,23 @@ class SweepLauncher:
         plan = make_plan(told, live.look())
         if refusal := changes_refusal(live.sweep.name, plan):
             raise refusal
-        prepare(plan)
+        self.prepare(plan)
         self._launch(live.sweep, plan, msgspec.structs.replace(asked.call, detach=False), quiet=True)
 
     def enlist(self, sweep: Sweep, call: Call) -> str:
         """Put on record that this command works on ``sweep``, before any batch; returns the record's name."""
         return sweep.submit(self._submission(sweep, make_plan([], []), call))
+
+    def prepare(self, plan: Plan) -> None:
+        """See to the environments of what is missing, and to room for each.
+
+        Raises:
+            UserError: one cannot be made, or this machine will never have room.
+        """
+        preparation = Preparation(show_notice)
+        prepared = [preparation.prepare(spec) for _, _, spec in plan.missing]
+        if self.kind == "local":
+            check_room(prepared)
 
     def slots(self, plan: Plan) -> int | None:
         """How many cores the points of ``plan`` will use at once; None: the scheduler decides."""
@@ -155,7 +166,7 @@ class SweepLauncher:
             raise refusal
         if call.dry_run:
             return [None] * len(wanted)
-        prepare(plan)  # before anything is on record: an environment may fail to be made
+        self.prepare(plan)  # before anything is on record: an environment may fail to be made
         sweep = sweeps.open(name)
         self._launch(sweep, plan, call)
         live = live or LiveSweep(sweep, call.runs)
@@ -188,17 +199,6 @@ class SweepLauncher:
             replaced=[change.spec_hash for change in plan.changes],
             todo=[digest for _, digest, _ in plan.missing],
         )
-
-
-def prepare(plan: Plan) -> None:
-    """See to the environments of what is missing.
-
-    Raises:
-        UserError: one cannot be made.
-    """
-    preparation = Preparation(show_notice)
-    for _, _, spec in plan.missing:
-        preparation.prepare(spec)
 
 
 def _telling(overrides: tuple[str, ...]) -> tuple[str, ...]:

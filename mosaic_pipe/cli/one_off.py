@@ -17,7 +17,7 @@ from mosaic_pipe.cli.tables import print_json
 from mosaic_pipe.launch.preparation import Preparation
 from mosaic_pipe.spec.identity import spec_hash
 from mosaic_pipe.spec.schema import RunSpec
-from mosaic_pipe.supervise.process import worker_command, worker_variables
+from mosaic_pipe.supervise.start import worker_arguments, worker_program, worker_variables
 
 
 def dry_run_spec(spec: RunSpec, say: Callable[[str], None]) -> int:
@@ -54,5 +54,5 @@ def _asked(spec: RunSpec, say: Callable[[str], None], flag: str) -> Iterator[tup
     with tempfile.TemporaryDirectory(prefix="mosaic-pipe-") as folder:
         file = Path(folder) / "spec.json"
         file.write_bytes(msgspec.json.encode(spec))
-        command = [*worker_command(prepared.worker, prepared.environment, file), flag]
-        yield command, worker_variables(spec, prepared.environment), folder
+        program = worker_program(prepared.worker, prepared.environment)
+        yield [*program, *worker_arguments(file), flag], worker_variables(spec, prepared.environment), folder

@@ -14,7 +14,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from mosaic_pipe.base.errors import SpecError, UserError
 from mosaic_pipe.cli.invocation import invocation
-from mosaic_pipe.cli.multirun import Asked, SweepLauncher, prepare
+from mosaic_pipe.cli.multirun import Asked, SweepLauncher
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.plan_text import budget_refusal, describe_cost
 from mosaic_pipe.cli.search_space import search_space, some_values, space_differences, space_overrides
@@ -109,7 +109,7 @@ class OptunaSweeper:
             raise refusal
         if call.dry_run:
             return
-        prepare(plan)  # before anything is on record: an environment may fail to be made
+        launcher.prepare(plan)  # before anything is on record: an environment may fail to be made
         sweep = sweeps.open(name)
         _check_same(found.define(definition), definition, name)
         invocation.exit_codes.append(Optimization(launcher, sweep, definition, settings, constants, call).run())

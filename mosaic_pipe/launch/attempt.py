@@ -21,7 +21,7 @@ from mosaic_pipe.store.provenance import provenance
 from mosaic_pipe.store.run_dir import DISK_FULL, RunDir
 from mosaic_pipe.store.runs import manifest_to_go_on_with
 from mosaic_pipe.store.states import State, check_transition
-from mosaic_pipe.supervise.process import worker_command, worker_variables
+from mosaic_pipe.supervise.start import Spawn, Start, spawn, worker_arguments, worker_program, worker_variables
 from mosaic_pipe.supervise.supervisor import Progress, Supervisor
 from mosaic_pipe.telemetry.events import Checkpoint
 from mosaic_pipe.telemetry.fold import Summary
@@ -37,7 +37,13 @@ class Share:
 
 
 def begin_attempt(
-    prepared: Prepared, run: RunDir, number: int, owner: Owner, share: Share, show: Callable[[Progress], None]
+    prepared: Prepared,
+    run: RunDir,
+    number: int,
+    owner: Owner,
+    share: Share,
+    show: Callable[[Progress], None],
+    spawn: Spawn = spawn,
 ) -> Supervisor | None:
     """Take attempt ``number`` of the run and start its worker; None where somebody else has taken it.
 
@@ -50,6 +56,7 @@ def begin_attempt(
         owner: this process.
         share: the worker's part of the machine.
         show: called with how far the run is, whenever the supervisor looks.
+        spawn: what starts the worker's process.
 
     Raises:
         UserError: the run's directory could not be written; nothing of the attempt is left.
@@ -63,9 +70,16 @@ def begin_attempt(
             return None
         manifest, checkpoint = _set_up(run, prepared, manifest, number, owner)
         supervisor = Supervisor(run, manifest, show)
-        command = worker_command(prepared.worker, prepared.environment, run.spec_file, checkpoint)
-        variables = worker_variables(prepared.spec, prepared.environment, share.gpus)
-        supervisor.start(command, variables, share.cores)
+        start = Start(
+            program=worker_program(prepared.worker, prepared.environment),
+            arguments=worker_arguments(run.spec_file, checkpoint),
+            variables=worker_variables(prepared.spec, prepared.environment, share.gpus),
+            cores=share.cores,
+            folder=run.path.resolve(),
+            events=run.events_file(number).resolve(),
+            log=run.log_file(number).resolve(),
+        )
+        supervisor.start(start, spawn)
     except OSError as error:
         _undo(run, number, owner)
         raise disk_error(error, run, "the run's directory could not be written") from error

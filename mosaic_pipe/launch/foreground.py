@@ -11,8 +11,8 @@ from mosaic_pipe.store.attempts import this_owner
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.supervise.outcome import StopReason
-from mosaic_pipe.supervise.process import choose_gpus
 from mosaic_pipe.supervise.signals import StopRequests
+from mosaic_pipe.supervise.start import choose_gpus
 from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Progress, Supervisor
 
 

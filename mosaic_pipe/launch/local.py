@@ -13,6 +13,7 @@ import msgspec
 
 from mosaic_pipe.base.errors import Exit, UserError
 from mosaic_pipe.launch.attempt import begin_attempt, disk_error
+from mosaic_pipe.launch.fork_servers import ForkServers
 from mosaic_pipe.launch.machine import Held, Machine
 from mosaic_pipe.launch.preparation import Prepared
 from mosaic_pipe.store.attempts import this_owner
@@ -22,6 +23,7 @@ from mosaic_pipe.store.runs import Runs, next_attempt
 from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.outcome import StopReason
 from mosaic_pipe.supervise.signals import StopRequests
+from mosaic_pipe.supervise.start import Spawn, spawn
 from mosaic_pipe.supervise.supervisor import POLL_SECONDS, Progress, Supervisor
 
 _IDLE_SECONDS = 0.5
@@ -72,6 +74,7 @@ class LocalLauncher:
         self._runs = Runs(output_dir)
         self._settings, self._show = settings, show
         self._machine = Machine()
+        self._fork_servers = ForkServers(points)
         self._running: list[_Running] = []
         self._stopping = ""
         self._error: UserError | None = None
@@ -96,6 +99,7 @@ class LocalLauncher:
             finally:
                 for one in self._running:  # an error of ours, or a disk that takes nothing
                     one.supervisor.abandon()
+                self._fork_servers.close()
         if self._error:
             raise self._error
         return self.board
@@ -119,16 +123,17 @@ class LocalLauncher:
             if self._settings.n_jobs is not None and len(self._running) >= self._settings.n_jobs:
                 return
             needs = (point.spec.resources, point.memory_mb)
-            if needs in full:
+            server = self._fork_servers.server_of(point)
+            if needs in full or (server and server.is_importing()):
                 continue
             held = self._machine.take(*needs)
             if held is None:
                 full.add(needs)
                 continue
             self._waiting.remove(point)
-            self._start(point, held)
+            self._start(point, held, server.spawn if server else spawn)
 
-    def _start(self, point: Prepared, held: Held) -> None:
+    def _start(self, point: Prepared, held: Held, spawn: Spawn) -> None:
         run = self._runs.new(point.spec.run_id)
         number = next_attempt(run, since=self._since)
 
@@ -137,7 +142,7 @@ class LocalLauncher:
 
         begun = None
         try:
-            begun = begin_attempt(point, run, number, this_owner(), held.share, show) if number else None
+            begun = begin_attempt(point, run, number, this_owner(), held.share, show, spawn) if number else None
         except UserError as error:
             self._error = error
             self.board.notices.append(str(error))
@@ -156,6 +161,8 @@ class LocalLauncher:
         poll = select.poll()
         for one in self._running:
             poll.register(one.supervisor.process_fd, select.POLLIN)
+        for server in self._fork_servers.importing():
+            poll.register(server, select.POLLIN)
         poll.poll((POLL_SECONDS if self._running else _IDLE_SECONDS) * 1000)
         for one in list(self._running):
             try:

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from mosaic_pipe.base.errors import SpecError, UserError
 from mosaic_pipe.launch.attempt import Share
 from mosaic_pipe.spec.schema import Resources
-from mosaic_pipe.supervise.process import machine_gpus
+from mosaic_pipe.supervise.start import machine_gpus
 
 
 @dataclass

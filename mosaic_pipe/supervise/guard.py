@@ -19,8 +19,8 @@ from pathlib import Path
 _ROUNDS = 20  # a process may fork while it is being looked for
 
 
-def kill_attempt(token: str, session: int) -> int:
-    """SIGKILL every process of an attempt but this one, until there is none left; returns how many were killed.
+def kill_attempt(token: str, session: int) -> set[int]:
+    """SIGKILL every process of an attempt but this one, until there is none left; returns whom it killed.
 
     Args:
         token: ``NAME=value`` as it stands in the processes' environment.
@@ -38,7 +38,7 @@ def kill_attempt(token: str, session: int) -> int:
             except (ProcessLookupError, PermissionError):
                 continue
         time.sleep(0.005 * (round_ + 1))
-    return len(killed)
+    return killed
 
 
 def _processes(token: bytes, session: int) -> Iterator[int]:

@@ -18,6 +18,7 @@ from mosaic_pipe.store.runs import fold_attempts, record_fold
 from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.supervise.outcome import Outcome, StopReason, outcome
 from mosaic_pipe.supervise.process import Exit, WorkerProcess
+from mosaic_pipe.supervise.start import Spawn, Start
 from mosaic_pipe.telemetry.fold import Summary
 from mosaic_pipe.telemetry.reader import EventReader
 
@@ -61,13 +62,8 @@ class Supervisor:
         """A descriptor that becomes readable when the worker ends; -1 before its start."""
         return self._process.pidfd if self._process else -1
 
-    def start(self, command: list[str], variables: dict[str, str], cores: frozenset[int] | None = None) -> bool:
+    def start(self, start: Start, spawn: Spawn) -> bool:
         """Start the worker; whether it could be. If not, the attempt is over.
-
-        Args:
-            command: what starts the worker.
-            variables: its environment variables.
-            cores: the CPU cores that it may use; None: all of this process.
 
         Raises:
             OSError: the manifest could not be written.
@@ -76,7 +72,7 @@ class Supervisor:
         self._move(State.PROVISIONING)
         self._write()
         try:
-            self._process = WorkerProcess(command, self._run, self._attempt.number, variables, cores)
+            self._process = WorkerProcess(start, self._attempt.number, spawn)
         except OSError as error:
             self._end(Outcome(State.FAILED, (Failure.WORKER_LOST, f"the worker could not be started: {error}")))
             return False

@@ -62,6 +62,9 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Extras of the worker's package that a family of environments needs."""
     feature_extras: dict[Feature, tuple[str, ...]] = {}
     """Extras that a feature of a spec needs."""
+    preload: tuple[str, ...] = ()
+    """Modules that its runs import, and that a sweep may import once for all of them: they start no thread and read no
+    file of a run."""
     takes_script: bool = False
     """It runs a script of the user, named by ``worker.script``."""
     supports_checkpointing: bool

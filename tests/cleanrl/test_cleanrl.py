@@ -66,18 +66,19 @@ def test_every_algorithm_trains(machine: Machine, name: str) -> None:
 @pytest.mark.parametrize(
     ("overrides", "arguments"),
     [
-        (["algo=ppo", "env=cartpole"], ["ppo", "--env-id", "CartPole-v1"]),
-        (["algo=dqn", "env=cartpole", "algo.learning_starts=1000"], ["dqn", "--learning-starts", "1000"]),
-        (["algo=ppo_continuous_action", "env=pendulum"], ["ppo_continuous_action", "--env-id", "Pendulum-v1"]),
+        (["algo=ppo", "env=cartpole", "seed=4"], ["ppo", "--env-id", "CartPole-v1"]),
+        (["-m", "algo=dqn", "seed=4,5", "algo.learning_starts=1000"], ["dqn", "--learning-starts", "1000"]),
+        (["-m", "algo=ppo_continuous_action", "env=pendulum", "seed=4,5"], ["ppo_continuous_action"]),
     ],
-    ids=lambda value: value[0],
+    ids=["ppo", "dqn, forked", "ppo_continuous_action, forked"],
 )
 def test_the_same_numbers_as_upstream_by_hand(
     machine: Machine, tmp_path: Path, overrides: list[str], arguments: list[str]
 ) -> None:
     """gym 0.23 itself by hand, Gymnasium under gym's API in the worker: the same episodes, to the last digit."""
-    machine.run("worker=cleanrl", *overrides, "seed=4", "total_timesteps=4096")
-    ours = (machine.run_dir() / "attempts" / "1" / "worker.log").read_text()
+    machine.run(*overrides, "worker=cleanrl", "total_timesteps=4096")
+    (run_id,) = [run_id for run_id in machine.run_ids() if machine.manifest(run_id)["spec"]["seed"] == 4]
+    ours = (machine.run_dir(run_id) / "attempts" / "1" / "worker.log").read_text()
     script, *flags = arguments
     command = [python(machine), "-m", f"cleanrl.{script}", "--seed", "4", "--total-timesteps", "4096", *flags]
     variables = {**machine.variables, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}

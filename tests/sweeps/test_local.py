@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from machine import Machine, kill, processes_of
 
@@ -234,6 +235,24 @@ def test_a_worker_that_was_killed_is_tried_once_more(machine: Machine) -> None:
     assert "killed, trying again" in machine.stderr
 
 
+def test_the_library_is_imported_once_and_its_process_may_die(machine: Machine) -> None:
+    launcher = machine.start("-m", *RANDOM, *SLOW, "seed=range(0,4)", "sweep=mine", "total_timesteps=100")
+    worker = machine.manifest(training(machine, 1)[0])["attempts"][0]["worker_pid"]
+    forked = psutil.Process(worker)
+    assert "--fork-server" in forked.cmdline()
+    assert forked.ppid() == launcher.pid
+    (server,) = [
+        child
+        for child in psutil.Process(launcher.pid).children()
+        if "--fork-server" in child.cmdline() and Path(child.cwd()).name == "bin"
+    ]
+    server.kill()
+    launcher.communicate(timeout=60)
+    assert launcher.returncode == 0
+    assert [len(manifest["attempts"]) for manifest in manifests(machine)] == [1] * 4
+    assert not psutil.pid_exists(worker)
+
+
 def test_runs_have_cores_of_their_own(machine: Machine) -> None:
     launcher = machine.start("-m", *RANDOM, *SLOW, "seed=range(0,4)", "sweep=mine", "total_timesteps=200")
     many = min(4, len(os.sched_getaffinity(0)))
@@ -251,6 +270,7 @@ def test_runs_have_cores_of_their_own(machine: Machine) -> None:
     )
     assert other.returncode == 2
     assert f"resources.cpus: 1000 asked for, {len(os.sched_getaffinity(0))} here" in other.stderr
+    assert not (machine.outputs / "sweeps" / "big").exists()
     launcher.communicate(timeout=60)
     assert launcher.returncode == 0
 

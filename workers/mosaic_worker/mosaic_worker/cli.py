@@ -12,6 +12,7 @@ from typing import Any, Callable, List, Optional
 
 from mosaic_worker.emitter import Emitter
 from mosaic_worker.errors import EventsLost, Stopped, UserError
+from mosaic_worker.fork_server import serve
 from mosaic_worker.heartbeat import Heartbeat
 from mosaic_worker.interactive import converse
 from mosaic_worker.interfaces import Worker, WorkerRuntime
@@ -28,6 +29,12 @@ def main(worker: Worker, argv: Optional[List[str]] = None) -> int:
         The process's exit code, an :class:`ExitCode`.
     """
     arguments = _parser(worker).parse_args(argv)
+    if arguments.fork_server is not None:
+        try:
+            argv = serve(arguments.fork_server, _capabilities(worker)["preload"])
+        except UserError as error:
+            return _refuse(str(error))
+        arguments = _parser(worker).parse_args(argv)
     if arguments.describe:
         return _answer(lambda: _description(worker))
     if arguments.config is None:
@@ -47,16 +54,20 @@ def _parser(worker: Worker) -> argparse.ArgumentParser:
     how.add_argument("--dry-run", action="store_true", help="resolve and check everything, print it, start nothing")
     how.add_argument("--interactive", action="store_true", help="commands and replies as JSON lines")
     how.add_argument("--describe", action="store_true", help="print what this worker can do, as JSON")
+    how.add_argument("--fork-server", type=int, metavar="FD", help="import the library, then fork on request")
     return parser
 
 
-def _description(worker: Worker) -> Any:
+def _capabilities(worker: Worker) -> Any:
     package = sys.modules[worker.package].__file__
     assert package is not None
-    capabilities = json.loads((Path(package).parent / "capabilities.json").read_text(encoding="utf-8"))
+    return json.loads((Path(package).parent / "capabilities.json").read_text(encoding="utf-8"))
+
+
+def _description(worker: Worker) -> Any:
     return {
         "python": platform.python_version(),
-        "capabilities": capabilities,
+        "capabilities": _capabilities(worker),
         "native_parameters": worker.native_parameters(),
     }
 

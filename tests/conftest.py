@@ -1,12 +1,14 @@
-"""Fixtures: the stranger's machine is made once a session; each test gets a folder of its own."""
+"""Fixtures: the stranger's machine is made once; each test gets a folder of its own."""
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 sys.path.insert(0, str(Path(__file__).parent))  # machine.py, for tests in subfolders
 
@@ -15,20 +17,43 @@ from machine import RANDOM_WORKER, REPOSITORY, Machine
 from mosaic_pipe.workers import uv
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Where several processes share the tests, a file's stay together, and so do all that need the one Slurm."""
+    for item in items:
+        group = "slurm" if item.get_closest_marker("slurm") else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(scope="session")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stranger(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
     """A virtualenv with mosaic-pipe as a wheel and the third-party worker beside it; workers' environments go there."""
-    base = tmp_path_factory.mktemp("stranger")
+    ours = tmp_path_factory.getbasetemp()
+    base = (ours if worker_id == "master" else ours.parent) / "stranger"
+    with FileLock(f"{base}.lock"):
+        if not base.exists():
+            _make_stranger(base)
+    return base
+
+
+def _make_stranger(base: Path) -> None:
+    base.mkdir()
     venv = base / "venv"
     uv.make_virtualenv(venv, sys.executable)
     uv.install(venv, [f"{REPOSITORY}[optuna]"], constraints=None, directory=base, torch_backend=None)
     no_deps = ["--no-deps", str(RANDOM_WORKER)]  # its library belongs into its own environment
     uv.install(venv, no_deps, constraints=None, directory=base, torch_backend=None)
-    return base
+
+
+@pytest.fixture(scope="session")
+def temporary() -> Iterator[Path]:
+    """A short ``TMPDIR``: launchers of tests that run at the same time do not wait for each other's cores."""
+    with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
-def machine(stranger: Path, tmp_path: Path) -> Iterator[Machine]:
+def machine(stranger: Path, tmp_path: Path, temporary: Path) -> Iterator[Machine]:
     made = Machine(stranger / "venv", stranger / "home", tmp_path)
+    made.variables |= {"TMPDIR": str(temporary), "UV_COMPILE_BYTECODE": "0"}  # most modules are never imported
     yield made
     made.close()

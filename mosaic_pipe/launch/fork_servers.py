@@ -18,30 +18,33 @@ class ForkServers:
 
     def __init__(self, points: Iterable[Prepared]) -> None:
         self._wanted = Counter(map(_kind, points))
-        self._servers: dict[_Kind, ForkServer] = {}
+        self._servers: dict[_Kind, ForkServer | None] = {}
 
     def server_of(self, point: Prepared) -> ForkServer | None:
-        """The server for the worker of ``point``, started if need be; None where it would not pay.
-
-        Raises:
-            OSError: it could not be started.
-        """
+        """The server for the worker of ``point``, started if need be; None where there is none, or it would not pay."""
         kind = _kind(point)
         if not point.worker.capabilities.preload or self._wanted[kind] < 2:
             return None
         if kind not in self._servers:
-            program, variables = kind
-            self._servers[kind] = ForkServer(program, dict(variables))
+            self._servers[kind] = _server(*kind)
         return self._servers[kind]
 
     def importing(self) -> list[ForkServer]:
         """Those that are not ready yet."""
-        return [server for server in self._servers.values() if server.is_importing()]
+        return [server for server in self._servers.values() if server and server.is_importing()]
 
     def close(self) -> None:
         """End all of them."""
         for server in self._servers.values():
-            server.close()
+            if server:
+                server.close()
+
+
+def _server(program: tuple[str, ...], variables: frozenset[tuple[str, str]]) -> ForkServer | None:
+    try:
+        return ForkServer(program, dict(variables))
+    except OSError:  # the workers will say what is wrong
+        return None
 
 
 def _kind(point: Prepared) -> _Kind:

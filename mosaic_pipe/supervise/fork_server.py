@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import select
 import socket
 import subprocess
 import tempfile
@@ -44,7 +43,7 @@ class ForkServer:
         token = secrets.token_hex(16)
         self._token = f"{ENV_TOKEN}={token}"
         self._connection, theirs = socket.socketpair()
-        self._connection.settimeout(_ANSWER_SECONDS)
+        self._connection.setblocking(False)
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - close closes it
         with theirs:
             self._process = subprocess.Popen(
@@ -70,13 +69,14 @@ class ForkServer:
         """Whether it is not ready yet."""
         if self._imported or self._closed:
             return False
-        if select.select([self._connection], [], [], 0)[0]:
+        try:
             self._imported = self._connection.recv(1) == b"\n"
-            if not self._imported:
-                self.close()
-        elif time.monotonic() > self._deadline:
+        except BlockingIOError:
+            if time.monotonic() < self._deadline:
+                return True
+        if not self._imported:
             self.close()
-        return not self._imported and not self._closed
+        return False
 
     def spawn(self, start: Start) -> int:
         """A new process: see :data:`mosaic_pipe.supervise.start.Spawn`.
@@ -112,6 +112,7 @@ class ForkServer:
             "events": str(start.events),
             "log": str(start.log),
         }
+        self._connection.settimeout(_ANSWER_SECONDS)
         self._connection.sendall(json.dumps(request).encode() + b"\n")
         answer = b""
         while not answer.endswith(b"\n"):

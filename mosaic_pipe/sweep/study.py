@@ -97,19 +97,19 @@ class Study:
     def tell(self, trial: Trial, value: float, run_id: str) -> None:
         """A trial has ended well."""
         self._note(trial, RUN, run_id)
-        self._study.tell(trial.number, value, skip_if_finished=True)
+        self._end(trial, value)
 
     def tell_failed(self, trial: Trial, reason: str, run_id: str | None) -> None:
         """A trial has ended without a value."""
         self._note(trial, REASON, reason)
         if run_id:
             self._note(trial, RUN, run_id)
-        self._study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
+        self._end(trial, state=TrialState.FAIL)
 
     def tell_pruned(self, trial: Trial, run_id: str) -> None:
         """A trial was stopped because others were better at the same step."""
         self._note(trial, RUN, run_id)
-        self._study.tell(trial.number, state=TrialState.PRUNED, skip_if_finished=True)
+        self._end(trial, state=TrialState.PRUNED)
 
     def failed_runs(self) -> dict[str, FrozenTrial]:
         """Runs of trials that failed, unless there is a trial of the same run that did not."""
@@ -140,6 +140,10 @@ class Study:
     def _note(self, trial: Trial, key: str, value: str) -> None:
         with contextlib.suppress(UpdateFinishedTrialError):  # another process was faster
             trial.set_user_attr(key, value)
+
+    def _end(self, trial: Trial, value: float | None = None, state: TrialState | None = None) -> None:
+        with contextlib.suppress(UpdateFinishedTrialError):  # another process was faster, since Optuna looked
+            self._study.tell(trial.number, value, state, skip_if_finished=True)
 
 
 def counts_of(log_file: Path) -> Counts:

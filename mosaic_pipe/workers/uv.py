@@ -47,7 +47,7 @@ def install(
     """
     settings = pip_settings()
     backend = torch_backend_for(settings, torch_backend)
-    command = ["pip", "install", "--python", str(path / "bin" / "python"), "--compile-bytecode"]
+    command = ["pip", "install", "--python", str(path / "bin" / "python")]
     command += ["--constraint", str(constraints)] if constraints else []
     command += ["--torch-backend", backend] if backend else []
     _run([*command, *requirements], uv_environment(settings), directory)
@@ -60,7 +60,7 @@ def install_alone(path: Path, requirement: str) -> None:
     Raises:
         WorkerEnvironmentError: uv failed; it has told the user why.
     """
-    command = ["pip", "install", "--python", str(path / "bin" / "python"), "--no-deps", "--compile-bytecode"]
+    command = ["pip", "install", "--python", str(path / "bin" / "python"), "--no-deps"]
     _run([*command, requirement], uv_environment(pip_settings()), path)
 
 
@@ -92,7 +92,7 @@ def _run(arguments: Sequence[str], variables: dict[str, str], directory: Path) -
 
     done = subprocess.run(
         [find_uv_bin(), *arguments],
-        env={**variables, **foreign_environment()},  # what the user set for uv itself wins
+        env={"UV_COMPILE_BYTECODE": "1", **variables, **foreign_environment()},  # what the user set for uv itself wins
         cwd=directory,
         stdin=subprocess.DEVNULL,
         preexec_fn=die_with_parent(),

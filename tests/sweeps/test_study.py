@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from optuna.trial import Trial
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.store.studies import Axis
@@ -70,6 +74,21 @@ def test_what_is_told_stays(tmp_path: Path) -> None:
     study.tell_pruned(pruned, "c")
     assert counts_of(tmp_path / "optuna.log") == _open(tmp_path).counts() == Counts(done=2, failed=1, open=1)
     assert _open(tmp_path).best() == (0, 3.0)
+
+
+def test_two_tell_the_same_at_the_same_moment(tmp_path: Path) -> None:
+    first, second = _open(tmp_path), _open(tmp_path)
+    trials = [[first.ask() for _ in range(40)], second.open_trials()]
+    start = threading.Barrier(2)
+
+    def tell(study: Study, trials: Iterable[Trial]) -> None:
+        start.wait()
+        for trial in trials:
+            study.tell(trial, 1.0, "run")
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(tell, [first, second], trials))
+    assert first.counts() == Counts(done=40)
 
 
 def test_a_failed_run_that_was_tried_again(tmp_path: Path) -> None:

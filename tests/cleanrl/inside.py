@@ -36,10 +36,10 @@ def differences(one: str, other: str) -> list[str]:
     states = [torch.load(path, weights_only=True) for path in (one, other)]
     for state in states:
         for clock in CLOCKS:
-            del state[clock]
+            state.pop(clock, None)
         # seconds that an episode took, which gym writes into the last step's infos
         for name in ("info", "infos", "item"):
-            state["values"].pop(name, None)
+            state.get("values", {}).pop(name, None)
     return list(_walk(states[0], states[1], ""))
 
 

@@ -16,6 +16,7 @@ WORKERS = {
     "cleanrl": ["worker=cleanrl", "algo=ppo", "env=cartpole"],
     "random": ["worker=random", "algo=random", "env=cartpole"],
     "script": ["worker=script", "algo=script", "env=cartpole", f"worker.script={REPOSITORY}/tests/script/cartpole.sh"],
+    "tianshou": ["worker=tianshou", "algo=ppo", "env=cartpole"],
 }
 
 

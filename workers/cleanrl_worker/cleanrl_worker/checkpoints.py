@@ -6,9 +6,6 @@ seconds of training, ``modules`` and ``optimizers`` (state dicts by the script's
 ``random`` (generators), ``vectors`` (training environments), ``curriculum``.
 """
 
-import pickle
-import pickletools
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from typing import Any
 import torch
 from mosaic_worker.errors import UserError
 from mosaic_worker.files import write_atomically
+from mosaic_worker.rl import tensors
 from mosaic_worker.spec import Spec
 
 from cleanrl_worker import state
@@ -138,23 +136,9 @@ def script_state(checkpoint: dict[str, Any]) -> dict[str, Any]:
 
 def _read(path: Path) -> Any:
     try:
-        with path.open("rb") as file:
-            return torch.load(file, weights_only=True, map_location="cpu")
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read: {error.strerror}") from error
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, AttributeError) as error:
-        if re.search("unsupported (global|class)", str(error), re.IGNORECASE) or _is_pickle_with_code(path):
-            raise UserError(f"{path}: a pickle with code in it; refused, and nothing of it was executed") from error
+        return tensors.load(path)
+    except tensors.NoTensors as error:
         return _read_flax(path, error)
-
-
-def _is_pickle_with_code(path: Path) -> bool:
-    """Whether the file is a bare pickle that calls something; it is disassembled, not executed."""
-    try:
-        with path.open("rb") as file:
-            return any(opcode.name in ("REDUCE", "INST", "OBJ", "NEWOBJ") for opcode, _, _ in pickletools.genops(file))
-    except (ValueError, IndexError, UnicodeDecodeError):
-        return False
 
 
 def _read_flax(path: Path, torch_error: Exception) -> Any:
@@ -164,6 +148,5 @@ def _read_flax(path: Path, torch_error: Exception) -> Any:
 
         found = msgpack_restore(path.read_bytes())
     except Exception as error:  # the libraries' ways of saying "not mine" are many
-        first = str(torch_error).splitlines()[0] if str(torch_error) else type(torch_error).__name__
-        raise UserError(f"{path}: cut short, or no checkpoint: {first}") from error
+        raise UserError(f"{path}: cut short, or no checkpoint: {torch_error}") from error
     return found

@@ -10,10 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from mosaic_worker.rl.monitor import monitor_of, random_of
+from mosaic_worker.rl.randomness import plain, unplain
 
 from cleanrl_worker import state
-from cleanrl_worker.monitor import Counter, Monitor, monitor_of, random_of, statistics_of
-from cleanrl_worker.randomness import plain, unplain
+from cleanrl_worker.monitor import Counter, Monitor, statistics_of
 
 MAX_ACTIONS = 100_000
 """An episode of more actions is not played again: it would take too long."""

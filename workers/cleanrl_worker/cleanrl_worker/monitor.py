@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
-import gymnasium
-import numpy as np
+from mosaic_worker.rl import monitor
+from mosaic_worker.rl.monitor import random_of, set_random
 from mosaic_worker.session import Session
 
 from cleanrl_worker import state
@@ -35,17 +35,13 @@ class Counter:
         self._session.tick(0)  # it may be asked to stop
 
 
-class Monitor(gymnasium.Wrapper):
-    """Innermost: sees raw rewards and real resets."""
+class Monitor(monitor.Monitor):
+    """The kit's, which resets may also be forced upon and stages be changed in."""
 
-    def __init__(self, env: gymnasium.Env) -> None:
+    def __init__(self, env: Any) -> None:
         super().__init__(env)
         self.resets = 0
-        self.seed: int | None = None
-        self.random: dict[str, Any] | None = None
         self.observation: Any = None
-        self.episode_return, self._length = 0.0, 0
-        self.finished: tuple[float, int] | None = None
         self.finished_stage: int | None = None
         self.staged = _staged(env)
         self.tell: Callable[[Monitor], None] = lambda monitor: None
@@ -76,7 +72,7 @@ class Monitor(gymnasium.Wrapper):
             self.staged.change_task(self.staged.curriculum.stage)
         self.resets += 1
         self.seed, self.random = seed, random_of(self.env)
-        self.episode_return, self._length = 0.0, 0
+        self.episode_return, self.length = 0.0, 0
         result = self.env.reset(seed=seed, options=options)
         self.observation = result[0]
         return result
@@ -86,19 +82,12 @@ class Monitor(gymnasium.Wrapper):
         result = self.env.step(action)
         self.observation, reward, terminated, truncated, _ = result
         self.episode_return += reward
-        self._length += 1
+        self.length += 1
         if terminated or truncated:
-            self.finished = (float(self.episode_return), self._length)
+            self.finished = (float(self.episode_return), self.length)
             self.finished_stage = self.stage  # the next reset may change it
             self.tell(self)
         return result
-
-
-def monitor_of(env: Any) -> Monitor:
-    """The monitor among the wrappers around an environment."""
-    while not isinstance(env, Monitor):
-        env = env.env
-    return env
 
 
 def freeze_statistics(env: Any, saved: list[Any]) -> None:
@@ -118,23 +107,6 @@ def statistics_of(env: Any) -> list[Any]:
         found += [vars(env)[name] for name in ("obs_rms", "return_rms", "returns") if name in vars(env)]
         env = env.env
     return found
-
-
-def random_of(env: Any) -> Any:
-    """The state of an environment's generator; None for one of an unknown kind."""
-    generator = env.unwrapped.np_random
-    if isinstance(generator, np.random.Generator):
-        return generator.bit_generator.state
-    return generator.get_state(legacy=False) if isinstance(generator, np.random.RandomState) else None
-
-
-def set_random(env: Any, random: dict[str, Any]) -> None:
-    """Set an environment's generator to a state that :func:`random_of` gave."""
-    generator = env.unwrapped.np_random
-    if isinstance(generator, np.random.Generator):
-        generator.bit_generator.state = random
-    else:
-        generator.set_state(random)
 
 
 def _staged(env: Any) -> Any:

@@ -5,14 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from mosaic_worker.rl.evaluation import Policy, evaluate
+from mosaic_worker.rl.interaction import Interaction
 from mosaic_worker.session import Session
 
 from cleanrl_worker import checkpoints
 from cleanrl_worker.config import CleanRLConfig
-from cleanrl_worker.evaluation import evaluate, single_env
 from cleanrl_worker.execution import Execution
-from cleanrl_worker.interaction import Interaction
 from cleanrl_worker.policies import find_policy
+from cleanrl_worker.single_env import single_env
 
 
 class Playing:
@@ -25,9 +26,7 @@ class Playing:
 
     def run(self) -> None:
         """Play the episodes of an evaluation."""
-        self._instead_of_training(
-            lambda: evaluate(self._execution.names, self._spec, self._session, self._statistics())
-        )
+        self._instead_of_training(lambda: evaluate(self._spec, self._session, self._env, self._policy))
 
     def interact(self, serve: Callable[[Interaction], None]) -> None:
         """Serve one environment and, where there is a checkpoint, its policy."""
@@ -70,13 +69,16 @@ class Playing:
         vectors = self._loaded["vectors"] if isinstance(self._loaded, dict) else []
         return list(vectors[0]["environments"][0]["statistics"]) if vectors else []
 
+    def _env(self) -> Any:
+        return single_env(self._execution.names, self._spec, self._statistics())
+
+    def _policy(self, env: Any) -> Policy:
+        deterministic = self._spec.eval.deterministic
+        return find_policy(self._execution.names, env.action_space, deterministic=deterministic)
+
     def _interaction(self) -> Interaction:
-        env = single_env(self._execution.names, self._spec, self._statistics())
-        policy = None
-        if self._loaded is not None:
-            deterministic = self._spec.eval.deterministic
-            policy = find_policy(self._execution.names, env.action_space, deterministic=deterministic)
-        return Interaction(env, policy, self._spec)
+        env = self._env()
+        return Interaction(env, self._policy(env) if self._loaded is not None else None, self._spec)
 
 
 class _Played(BaseException):

@@ -4,17 +4,15 @@ CleanRL's scripts name their networks alike: ``agent`` (PPO and its kin), ``acto
 (DQN, C51, Rainbow, PQN); with JAX beside a train state of parameters.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import torch
 from mosaic_worker.errors import UserError
+from mosaic_worker.rl.evaluation import Policy
 from torch.distributions import Categorical, Normal
-
-Policy = Callable[[np.ndarray], np.ndarray]
-"""A batch of observations, stacked, to as many actions."""
 
 
 def find_policy(names: dict[str, Any], action_space: Any, *, deterministic: bool) -> Policy:

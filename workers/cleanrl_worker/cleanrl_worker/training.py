@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 from mosaic_worker.errors import UserError
+from mosaic_worker.rl import randomness
 from mosaic_worker.session import Session
 
-from cleanrl_worker import checkpoints, journal, randomness, state
+from cleanrl_worker import checkpoints, journal, state
 from cleanrl_worker.config import CleanRLConfig
 from cleanrl_worker.execution import Execution
 from cleanrl_worker.main_loop import Position

@@ -1,13 +1,13 @@
 """The process's random number generators, as plain data and back."""
 
 import random
-from typing import Any
+from typing import Any, Dict
 
 import numpy as np
 import torch
 
 
-def capture() -> dict[str, Any]:
+def capture() -> Dict[str, Any]:
     """The states of Python's, NumPy's and torch's generators."""
     version, words, gauss = random.getstate()
     state: Any = np.random.get_state(legacy=True)  # as types, an older kind of state is possible too
@@ -20,7 +20,7 @@ def capture() -> dict[str, Any]:
     }
 
 
-def restore(saved: dict[str, Any]) -> None:
+def restore(saved: Dict[str, Any]) -> None:
     """Set the generators to what :func:`capture` gave."""
     version, words, gauss = saved["python"]
     random.setstate((version, tuple(words), gauss))

@@ -1,21 +1,21 @@
 """One environment and one policy, asked step by step."""
 
 import base64
-from typing import Any
+from typing import Any, Dict, Optional
 
 import gymnasium
 import numpy as np
-from mosaic_worker.errors import UserError
-from mosaic_worker.spec import Spec
 
-from cleanrl_worker.monitor import monitor_of
-from cleanrl_worker.policies import Policy
+from mosaic_worker.errors import UserError
+from mosaic_worker.rl.evaluation import Policy
+from mosaic_worker.rl.monitor import monitor_of
+from mosaic_worker.spec import Spec
 
 
 class Interaction:
     """What the kit's interactive mode asks for, in plain data; see ``docs/interactive.md``."""
 
-    def __init__(self, env: gymnasium.Env, policy: Policy | None, spec: Spec) -> None:
+    def __init__(self, env: gymnasium.Env, policy: Optional[Policy], spec: Spec) -> None:
         self._env, self._policy = env, policy
         self._monitor = monitor_of(env)
         self._observation: Any = None
@@ -30,13 +30,13 @@ class Interaction:
             },
         }
 
-    def reset(self, seed: int | None) -> dict[str, Any]:
+    def reset(self, seed: Optional[int]) -> Dict[str, Any]:
         """Begin an episode."""
         self._observation, _ = self._env.reset(seed=seed)
         self._monitor.finished = None
         return {"observation": np.asarray(self._observation).tolist()}
 
-    def step(self, action: Any) -> dict[str, Any]:
+    def step(self, action: Any) -> Dict[str, Any]:
         """Take ``action``; None: the policy's."""
         if self._observation is None:
             raise UserError("reset comes first")
@@ -81,7 +81,7 @@ class Interaction:
             raise UserError(f"observation: its shape is {array.shape}, and should be {space.shape}")
         return self._policy(array[None])[0].tolist()
 
-    def frame(self) -> dict[str, Any]:
+    def frame(self) -> Dict[str, Any]:
         """What the environment looks like: RGB bytes, base64."""
         pixels = np.asarray(self._env.render(), dtype=np.uint8)
         return {"shape": list(pixels.shape), "rgb": base64.b64encode(pixels.tobytes()).decode("ascii")}

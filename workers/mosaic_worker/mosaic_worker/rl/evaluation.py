@@ -1,23 +1,22 @@
 """Playing episodes with a trained policy, several side by side."""
 
-import inspect
 import json
 import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Callable, Dict, List
 
 import gymnasium
 import numpy as np
 import torch
-from mosaic_worker.errors import UserError
+
 from mosaic_worker.files import write_atomically
 from mosaic_worker.protocol import Event
+from mosaic_worker.rl.monitor import monitor_of
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 
-from cleanrl_worker.monitor import freeze_statistics, monitor_of
-from cleanrl_worker.policies import Policy, find_policy
+Policy = Callable[[np.ndarray], np.ndarray]
+"""Actions for a batch of observations."""
 
 
 @dataclass(frozen=True)
@@ -32,26 +31,32 @@ class Episode:
     """Whether ``eval.max_episode_steps`` ended it."""
 
 
-def evaluate(names: dict[str, Any], spec: Spec, session: Session, statistics: list[Any]) -> None:
+def evaluate(
+    spec: Spec,
+    session: Session,
+    make_env: Callable[[], gymnasium.Env],
+    make_policy: Callable[[gymnasium.Env], Policy],
+) -> None:
     """Play what ``spec.eval`` asks for; reports ``eval_completed`` and writes ``eval.json`` into the run's directory.
 
     Args:
-        names: the script's names, with trained networks.
         spec: the run's.
         session: told of every step and episode.
-        statistics: of the normalising wrappers, from the checkpoint.
+        make_env: makes an environment with a :class:`~mosaic_worker.rl.monitor.Monitor` in it.
+        make_policy: the trained policy for such an environment.
     """
     settings = spec.eval
-    batches, episodes = [], []
+    batches: List[Dict[str, Any]] = []
+    episodes: List[Episode] = []
     for repetition in range(settings.repeat):
         begun = time.monotonic()
         seeds = [spec.seed + repetition * settings.episodes + number for number in range(settings.episodes)]
-        envs = [single_env(names, spec, statistics) for _ in range(min(settings.batch_size, settings.episodes))]
+        envs = [make_env() for _ in range(min(settings.batch_size, settings.episodes))]
         if settings.video:
             envs[0] = _recorded(envs[0], session, repetition)
         torch.manual_seed(seeds[0])
         np.random.seed(seeds[0] % 2**32)
-        policy = find_policy(names, envs[0].action_space, deterministic=settings.deterministic)
+        policy = make_policy(envs[0])
         played = _play(envs, seeds, policy, settings, session)
         for env in envs:
             env.close()
@@ -73,7 +78,7 @@ def evaluate(names: dict[str, Any], spec: Spec, session: Session, statistics: li
     session.emit(Event.EVAL_COMPLETED, result)
 
 
-def summarize(episodes: list[Episode]) -> dict[str, Any]:
+def summarize(episodes: List[Episode]) -> Dict[str, Any]:
     """Mean, deviation, interquartile mean (Agarwal et al. 2021) and the rest, of at least one episode."""
     returns = np.sort([episode.episode_return for episode in episodes])
     quarter = len(returns) // 4
@@ -90,41 +95,18 @@ def summarize(episodes: list[Episode]) -> dict[str, Any]:
     }
 
 
-def single_env(names: dict[str, Any], spec: Spec, statistics: list[Any]) -> gymnasium.Env:
-    """One environment, wrapped as the script wraps it for training; running statistics stay as they are.
-
-    Raises:
-        UserError: the script does not make its environments one by one.
-    """
-    given = {
-        "env_id": spec.env.id,
-        "seed": spec.seed,
-        "idx": 0,
-        "capture_video": False,
-        "run_name": "eval",
-        "gamma": getattr(names["args"], "gamma", 1.0),
-    }
-    make_env: Callable[..., Any] | None = names.get("make_env")
-    wanted = list(inspect.signature(make_env).parameters) if make_env else ["?"]
-    if make_env is None or not set(wanted) <= given.keys():
-        raise UserError(f"{spec.algo.name} makes all its environments at once: mode={spec.mode} needs single ones")
-    env = make_env(**{name: given[name] for name in wanted})()
-    freeze_statistics(env, statistics)
-    return env
-
-
 def _play(
-    envs: list[gymnasium.Env], seeds: list[int], policy: Policy, settings: Spec, session: Session
-) -> list[Episode]:
+    envs: List[gymnasium.Env], seeds: List[int], policy: Policy, settings: Spec, session: Session
+) -> List[Episode]:
     """An episode for each seed, in the order of ``seeds``; environment i plays every ``len(envs)``-th of them.
 
     Which episodes are played does not depend on which end first, so that short ones do not count more.
     """
     waiting = [seeds[number :: len(envs)] for number in range(len(envs))]
-    players = [_Player(env, own, settings, session) for env, own in zip(envs, waiting, strict=True)]
+    players = [_Player(env, own, settings, session) for env, own in zip(envs, waiting)]
     while playing := [player for player in players if player.playing]:
         actions = policy(np.stack([np.asarray(player.observation) for player in playing]))
-        for player, action in zip(playing, actions, strict=True):
+        for player, action in zip(playing, actions):
             player.step(action)
     by_seed = {episode.seed: episode for player in players for episode in player.played}
     return [by_seed[seed] for seed in seeds]
@@ -133,11 +115,11 @@ def _play(
 class _Player:
     """One environment and the episodes that it plays, one after the other."""
 
-    def __init__(self, env: gymnasium.Env, seeds: list[int], settings: Spec, session: Session) -> None:
+    def __init__(self, env: gymnasium.Env, seeds: List[int], settings: Spec, session: Session) -> None:
         self._env, self._settings, self._session = env, settings, session
         self._monitor = monitor_of(env)
         self._seeds = list(seeds)
-        self.played: list[Episode] = []
+        self.played: List[Episode] = []
         self._return = self._discounted = 0.0
         self._length = 0
         self._next_episode()

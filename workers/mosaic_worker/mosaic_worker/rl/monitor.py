@@ -1,0 +1,58 @@
+"""What goes on in one environment, seen from just outside it."""
+
+from typing import Any, Dict, Optional, Tuple
+
+import gymnasium
+import numpy as np
+
+
+class Monitor(gymnasium.Wrapper):
+    """Innermost: sees raw rewards and real resets."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__(env)
+        self.seed: Optional[int] = None
+        self.random: Any = None
+        """The state of the environment's generator before its last reset."""
+        self.episode_return, self.length = 0.0, 0
+        self.finished: Optional[Tuple[float, int]] = None
+        """Return and length of the last episode that ended."""
+
+    def reset(self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None) -> Any:
+        """Start a new episode."""
+        self.seed, self.random = seed, random_of(self.env)
+        self.episode_return, self.length = 0.0, 0
+        return self.env.reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Any:
+        """Take a step; the last one of an episode sets ``finished``."""
+        result = self.env.step(action)
+        self.episode_return += result[1]
+        self.length += 1
+        if result[2] or result[3]:
+            self.finished = (float(self.episode_return), self.length)
+        return result
+
+
+def random_of(env: Any) -> Any:
+    """The state of an environment's generator; None for one of an unknown kind."""
+    generator = env.unwrapped.np_random
+    if isinstance(generator, np.random.Generator):
+        return generator.bit_generator.state
+    return generator.get_state(legacy=False) if isinstance(generator, np.random.RandomState) else None
+
+
+def set_random(env: Any, random: Any) -> None:
+    """Set an environment's generator to a state that :func:`random_of` gave."""
+    generator = env.unwrapped.np_random
+    if isinstance(generator, np.random.Generator):
+        generator.bit_generator.state = random
+    else:
+        generator.set_state(random)
+
+
+def monitor_of(env: Any) -> Any:
+    """The monitor among the wrappers around an environment."""
+    while not isinstance(env, Monitor):
+        env = env.env
+    return env

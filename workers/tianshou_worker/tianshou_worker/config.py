@@ -1,0 +1,168 @@
+"""A spec in Tianshou's terms: what its constructors are given, and the pace of its training."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from mosaic_worker.errors import UserError
+from mosaic_worker.spec import Spec, hyperparameters
+
+from tianshou_worker import get_worker_metadata
+
+_NOT_IN_TIANSHOU: dict[str, Any] = {"target_kl": None, "tau": 1.0}
+"""Canonical hyperparameters that Tianshou fixes where the table has no name for them, and to what."""
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How collecting and updating take turns; all in environment steps, summed over the environments."""
+
+    num_envs: int
+    collected: int
+    """Steps between two updates."""
+    learning_starts: int
+    """Steps before the first update."""
+    total: int
+    """Steps of the whole run: the budget, rounded down to whole collections."""
+    batch_size: int
+    repetitions: int
+    """Passes over what was collected; 0: off-policy, a batch is drawn from a buffer instead."""
+
+
+@dataclass(frozen=True)
+class Exploration:
+    """Epsilon of an epsilon-greedy policy."""
+
+    start: float
+    end: float
+    steps: float
+    """Environment steps over which it falls."""
+
+    def epsilon(self, env_steps: int) -> float:
+        """Epsilon after ``env_steps`` steps."""
+        fallen = min(1.0, env_steps / self.steps) if self.steps else 1.0
+        return self.start + fallen * (self.end - self.start)
+
+
+@dataclass(frozen=True)
+class TianshouConfig:
+    """Everything that a run needs beside its spec."""
+
+    spec: Spec
+    pace: Pace
+    settings: dict[str, Any]
+    """Arguments of Tianshou's constructors, by its own names: canonical ones translated, and ``algo.native``."""
+    exploration: Exploration | None
+
+    @classmethod
+    def from_spec(cls, spec: Spec) -> "TianshouConfig":
+        """Translate ``spec``.
+
+        Raises:
+            UserError: Tianshou has no such algorithm or hyperparameter, or cannot do what is asked of it.
+        """
+        algorithm = get_worker_metadata()["algorithms"].get(spec.algo.name)
+        if algorithm is None:
+            raise UserError(f"algo.name: Tianshou has no {spec.algo.name}")
+        _refuse_missing_features(spec)
+        given, names = hyperparameters(spec), algorithm["hyperparameters"]
+        _refuse_unknown(spec.algo.name, given, names)
+        pace = _pace(spec, given)
+        settings = {
+            names[name]: value for name, value in given.items() if _is_argument(name, names[name]) and value is not None
+        }
+        if "target_update_interval" in given:
+            settings[names["target_update_interval"]] = _updates(given["target_update_interval"], pace)
+        return cls(spec, pace, {**settings, **spec.algo.native}, _exploration(spec, given))
+
+    def describe(self) -> dict[str, Any]:
+        """What would run, as plain data; the checkpoint is read for it.
+
+        Raises:
+            UserError: the checkpoint is none, or another algorithm's.
+        """
+        described = {"env_id": self.spec.env.id, "pace": asdict(self.pace), "settings": self.settings}
+        if not self.spec.resume.checkpoint:
+            return described
+        from tianshou_worker import checkpoints  # imports torch
+
+        return {**described, "checkpoint": checkpoints.describe(self.spec)}
+
+
+_OF_THE_PACE = (
+    "num_envs",
+    "rollout_steps",
+    "minibatches",
+    "update_epochs",
+    "batch_size",
+    "train_interval",
+    "learning_starts",
+    "target_update_interval",
+    "epsilon_start",
+    "epsilon_end",
+    "exploration_fraction",
+)
+"""Canonical hyperparameters that are no argument of a constructor as they are."""
+
+
+def _refuse_missing_features(spec: Spec) -> None:
+    trains = spec.mode in ("train", "resume_training")
+    for key, asked in {
+        "resources.gpus": spec.resources.gpus > 0,
+        "tracking.wandb": spec.tracking.wandb and trains,
+        "tracking.capture_video": spec.tracking.capture_video and trains,
+        "eval.video": spec.eval.video and spec.mode == "policy_eval",
+    }.items():
+        if asked:
+            raise UserError(f"{key}: the Tianshou worker does not do that yet")
+
+
+def _is_argument(name: str, library_name: str) -> bool:
+    return bool(library_name) and name not in _OF_THE_PACE
+
+
+def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
+    for name, value in given.items():
+        if name not in names:
+            raise UserError(f"algo.{name}: Tianshou's {algo} does not have it")
+        if not names[name] and value != _NOT_IN_TIANSHOU[name]:
+            raise UserError(
+                f"algo.{name}: Tianshou's {algo} does not have it; it does what {_NOT_IN_TIANSHOU[name]} would do"
+            )
+
+
+def _pace(spec: Spec, given: dict[str, Any]) -> Pace:
+    num_envs = given.get("num_envs", 1)
+    if "rollout_steps" in given:
+        collected, starts = num_envs * given["rollout_steps"], 0
+        batch_size, repetitions = collected // given.get("minibatches", 1), given.get("update_epochs", 1)
+        if not batch_size:
+            raise UserError(f"algo.minibatches: {given['minibatches']} of a rollout of {collected} steps")
+    else:
+        collected, repetitions = given.get("train_interval", num_envs), 0
+        starts, batch_size = given.get("learning_starts", 0), given.get("batch_size", 64)
+        if collected % num_envs:
+            raise UserError(f"algo.train_interval: {collected} is no multiple of algo.num_envs={num_envs}")
+    if spec.total_timesteps < collected:
+        raise UserError(
+            f"total_timesteps: {spec.total_timesteps} is less than what {spec.algo.name} collects for one update, "
+            f"{collected} steps"
+        )
+    total = spec.total_timesteps // collected * collected
+    return Pace(num_envs, collected, min(-(-starts // collected) * collected, total), total, batch_size, repetitions)
+
+
+def _updates(interval: int, pace: Pace) -> int:
+    """An interval of environment steps as one of updates."""
+    if interval % pace.collected:
+        raise UserError(
+            f"algo.target_update_interval: Tianshou counts updates, and {interval} steps are no whole number of them: "
+            f"there is one every {pace.collected} steps"
+        )
+    return interval // pace.collected
+
+
+def _exploration(spec: Spec, given: dict[str, Any]) -> Exploration | None:
+    if "epsilon_start" not in given:
+        return None
+    end = given.get("epsilon_end", given["epsilon_start"])
+    return Exploration(given["epsilon_start"], end, given.get("exploration_fraction", 0.0) * spec.total_timesteps)

@@ -1,0 +1,71 @@
+"""Tianshou's statistics as metrics: events, and TensorBoard's files where the spec asks for them."""
+
+from collections.abc import Callable, Iterator
+from numbers import Number
+from typing import Any
+
+from mosaic_worker.session import Session
+from mosaic_worker.spec import Spec
+from tianshou.utils.logger.logger_base import BaseLogger
+
+STEPS = 1000
+"""Environment steps between two reports, about."""
+_LEFT_OUT = ("returns", "lens", "returns_stat", "lens_stat")
+"""Of the episodes: they are reported one by one, and all of them."""
+
+
+class Metrics(BaseLogger):
+    """A logger of Tianshou's that reports to the session; a metric's step is the run's environment step."""
+
+    def __init__(self, session: Session, spec: Spec, collected: int) -> None:
+        super().__init__(training_interval=STEPS, update_interval=max(1, STEPS // collected))
+        self._session = session
+        self._writer: Any = None
+        if spec.tracking.tensorboard:
+            from torch.utils.tensorboard import SummaryWriter
+
+            directory = session.run_dir / "tensorboard"
+            self._writer = SummaryWriter(str(directory))
+            session.artifact("tensorboard", directory)
+
+    def write(self, step_type: str, step: int, data: dict[str, Any]) -> None:
+        """Report numbers of one kind: ``training``, ``update`` or ``info``."""
+        kind, now = step_type.partition("/")[0], self._session.env_steps
+        for name, value in data.items():
+            self._session.metric(f"{kind}/{name}", value, now)
+            if self._writer is not None:
+                self._writer.add_scalar(f"{kind}/{name}", value, now)
+
+    def prepare_dict_for_logging(self, log_data: dict[str, Any]) -> dict[str, Any]:
+        """Nested statistics as plain numbers."""
+        return dict(_numbers({name: value for name, value in log_data.items() if name not in _LEFT_OUT}, ""))
+
+    def log_info_data(self, log_data: dict[str, Any], step: int) -> None:
+        """At the end of an epoch: nothing that the events do not say."""
+
+    def finalize(self) -> None:
+        """Close the files."""
+        if self._writer is not None:
+            self._writer.close()
+
+    def save_data(
+        self, epoch: int, env_step: int, update_step: int, save_checkpoint_fn: Callable[..., str] | None = None
+    ) -> None:
+        """Checkpoints are the worker's."""
+
+    def restore_data(self) -> tuple[int, int, int]:
+        """Counters are the worker's too."""
+        return 0, 0, 0
+
+    @staticmethod
+    def restore_logged_data(log_path: str) -> dict[str, Any]:
+        """Nothing is read back."""
+        return {}
+
+
+def _numbers(data: dict[Any, Any], path: str) -> Iterator[tuple[str, float]]:
+    for name, value in data.items():
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{path}{name}/")
+        elif isinstance(value, Number):
+            yield f"{path}{name}", float(value)  # type: ignore[arg-type]

@@ -32,8 +32,8 @@ def evaluate(machine: Machine, *overrides: str) -> dict[str, Any]:
     return found
 
 
-def test_a_trained_policy_plays(machine: Machine) -> None:
-    machine.run("worker=tianshou", "total_timesteps=2048", "tracking=none")
+def test_a_trained_policy_plays(trained: Machine) -> None:
+    machine = trained
     first = evaluate(machine, "eval.episodes=6", "eval.batch_size=3")
     assert set(first) == KEYS
     for episode in first["episodes"]:  # a reward of 1 at each step

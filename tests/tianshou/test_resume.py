@@ -67,9 +67,8 @@ def test_a_replay_buffer_that_is_too_large_stays_out(machine: Machine) -> None:
     assert machine.manifest()["summary"]["env_steps"] == 2000
 
 
-def test_what_does_not_fit_is_refused(machine: Machine) -> None:
-    machine.run("worker=tianshou", "total_timesteps=1024", "tracking=none")
-    checkpoint = newest_checkpoint(machine)
+def test_what_does_not_fit_is_refused(trained: Machine, machine: Machine) -> None:
+    checkpoint = newest_checkpoint(trained, trained.run_ids()[0])
     for override, said in [
         ("algo.num_envs=8", "does not fit this run: it has 4 environments, and algo.num_envs is 8"),
         ("env=acrobot", "does not fit this run: "),
@@ -91,14 +90,14 @@ torch.save({"weight": torch.zeros(3)}, "foreign.pt")
 """
 
 
-def test_files_that_are_no_checkpoints_are_refused_and_not_executed(machine: Machine) -> None:
-    machine.run("worker=tianshou", "total_timesteps=512", "tracking=none")
-    data = newest_checkpoint(machine).read_bytes()
+def test_files_that_are_no_checkpoints_are_refused_and_not_executed(trained: Machine, machine: Machine) -> None:
+    run_id = trained.run_ids()[0]
+    data = newest_checkpoint(trained, run_id).read_bytes()
     folder = machine.folder
     subprocess.run([python(machine), "-c", MALICIOUS], cwd=folder, check=True)
     (folder / "cut.pt").write_bytes(data[: len(data) // 2])
     (folder / "text.pt").write_text("no checkpoint")
-    spec = json.loads((machine.run_dir() / "spec.json").read_text())
+    spec = json.loads((trained.run_dir(run_id) / "spec.json").read_text())
     for name, said in [
         ("zipped.pt", "a pickle with code in it; refused, and nothing of it was executed"),
         ("plain.pt", "a pickle with code in it; refused, and nothing of it was executed"),

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from mosaic_worker.rl import monitor
-from mosaic_worker.rl.monitor import random_of, set_random
+from mosaic_worker.rl.monitor import set_random
 from mosaic_worker.session import Session
 
 from cleanrl_worker import state
@@ -71,20 +71,15 @@ class Monitor(monitor.Monitor):
             seed = int(self.env.unwrapped.np_random.integers(2**31))
             self.staged.change_task(self.staged.curriculum.stage)
         self.resets += 1
-        self.seed, self.random = seed, random_of(self.env)
-        self.episode_return, self.length = 0.0, 0
-        result = self.env.reset(seed=seed, options=options)
+        result = super().reset(seed=seed, options=options)
         self.observation = result[0]
         return result
 
     def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take a step; the last one of an episode sets ``finished`` to its return and length."""
-        result = self.env.step(action)
-        self.observation, reward, terminated, truncated, _ = result
-        self.episode_return += reward
-        self.length += 1
-        if terminated or truncated:
-            self.finished = (float(self.episode_return), self.length)
+        """Take a step; the last one of an episode is told."""
+        result = super().step(action)
+        self.observation = result[0]
+        if result[2] or result[3]:
             self.finished_stage = self.stage  # the next reset may change it
             self.tell(self)
         return result

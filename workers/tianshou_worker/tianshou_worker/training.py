@@ -60,8 +60,8 @@ class Training:
         left = (self._pace.total - self._session.env_steps) // self._pace.collected * self._pace.collected
         if left > 0:
             self._algorithm.create_trainer(self._trainer_params(left)).run(reset_collectors=False)
-        elif not self._recipe.on_policy:
-            self._session.warning("the budget ends before algo.learning_starts: nothing was learned")
+        else:
+            self._session.warning("the budget ends before the first update: nothing was learned")
 
     def save_checkpoint(self, directory: Path) -> Path | None:
         """Save all that training needs to go on; None where it was stopped before it could begin."""

@@ -27,7 +27,7 @@ class Monitor(gymnasium.Wrapper):
     def step(self, action: Any) -> Any:
         """Take a step; the last one of an episode sets ``finished``."""
         result = self.env.step(action)
-        self.episode_return += result[1]
+        self.episode_return += float(result[1])  # float32 rewards would be summed as such
         self.length += 1
         if result[2] or result[3]:
             self.finished = (float(self.episode_return), self.length)

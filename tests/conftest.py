@@ -12,9 +12,11 @@ from filelock import FileLock
 
 sys.path.insert(0, str(Path(__file__).parent))  # machine.py, for tests in subfolders
 
-from machine import RANDOM_WORKER, REPOSITORY, Machine
+from machine import ENV_PACKAGE, RANDOM_WORKER, REPOSITORY, Machine
 
 from mosaic_pipe.workers import uv
+
+sys.path.insert(0, str(ENV_PACKAGE))  # known_env, for what its episodes must be
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 RANDOM_WORKER = REPOSITORY / "tests" / "workers" / "random_worker"
+ENV_PACKAGE = REPOSITORY / "tests" / "env_package"
 
 
 class Machine:

@@ -96,5 +96,5 @@ def numbers(progress: Progress, spec: RunSpec) -> str:
 def _budget(summary: Summary, spec: RunSpec) -> tuple[int, int, str]:
     """How much is done, of how much, of what."""
     if spec.mode == "policy_eval":
-        return summary.episodes, spec.eval.episodes * spec.eval.repeat, "episodes"
+        return summary.eval_episodes, spec.eval.episodes * spec.eval.repeat, "episodes"
     return summary.env_steps, spec.total_timesteps, "steps"

@@ -92,7 +92,9 @@ def _print_run(manifest: Manifest, run: RunDir) -> None:
         if spec.mode == "policy_eval"
         else f"{summary.env_steps} of {spec.total_timesteps}",
         "speed": f"{_number(summary.sps)} steps/s, {summary.wall_time:.1f} s",
-        "episodes": f"{summary.episodes}, mean return {_number(summary.episode_return_mean)},"
+        "episodes": f"{summary.eval_episodes} of the evaluation"
+        if spec.mode == "policy_eval"
+        else f"{summary.episodes}, mean return {_number(summary.episode_return_mean)},"
         f" mean length {_number(summary.episode_length_mean)} (last 100)",
         "attempt": f"{attempt.number} on {attempt.host}, supervisor {attempt.pid}, worker {attempt.worker_pid},"
         f" exit {attempt.signal or attempt.exit_code}",

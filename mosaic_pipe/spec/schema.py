@@ -60,47 +60,82 @@ class AlgoSpec(_Frozen, frozen=True):
     """``library``: the one that the library builds; ``auto``: the worker's choice for the environment."""
     # Optimisation
     learning_rate: PositiveFloat | UnsetType = UNSET
+    """Step size of the optimiser."""
     actor_learning_rate: PositiveFloat | UnsetType = UNSET
+    """Step size of the policy's optimiser, where there are two."""
     critic_learning_rate: PositiveFloat | UnsetType = UNSET
+    """Step size of the value functions' optimiser, where there are two."""
     anneal_learning_rate: bool | UnsetType = UNSET
+    """Whether the learning rate falls linearly to 0 over the budget."""
     max_grad_norm: PositiveFloat | UnsetType = UNSET
+    """Gradients longer than this (Euclidean norm) are scaled down to it."""
     batch_size: PositiveInt | UnsetType = UNSET
+    """Transitions in a batch that is drawn from the replay buffer."""
     # Return
     gamma: Fraction | UnsetType = UNSET
+    """Discount factor of an environment step."""
     gae_lambda: Fraction | UnsetType = UNSET
+    """Lambda of generalised advantage estimation."""
     # On-policy rollouts: rollout_steps are steps of each parallel environment
     num_envs: PositiveInt | UnsetType = UNSET
+    """Parallel copies of the environment."""
     rollout_steps: PositiveInt | UnsetType = UNSET
+    """Environment steps of each copy between two updates."""
     minibatches: PositiveInt | UnsetType = UNSET
+    """Parts that a rollout is split into for the steps of the optimiser."""
     update_epochs: PositiveInt | UnsetType = UNSET
+    """Passes over a rollout in one update."""
     # Policy gradient losses
     clip_coef: PositiveFloat | UnsetType = UNSET
+    """How far the policy's probability ratio may be from 1 (PPO)."""
     clip_value_loss: bool | UnsetType = UNSET
+    """Whether the value loss is clipped as the policy loss is."""
     normalize_advantage: bool | UnsetType = UNSET
+    """Whether advantages have mean 0 and deviation 1 in each minibatch."""
     ent_coef: NonNegativeFloat | UnsetType = UNSET
+    """Weight of the policy's entropy in the loss."""
     vf_coef: NonNegativeFloat | UnsetType = UNSET
+    """Weight of the value loss."""
     target_kl: PositiveFloat | UnsetType | None = UNSET
+    """KL divergence from the old policy that bounds or ends an update; null: none."""
     # Off-policy: intervals are in environment steps
     buffer_size: PositiveInt | UnsetType = UNSET
+    """Transitions that the replay buffer holds."""
     learning_starts: Natural | UnsetType = UNSET
+    """Environment steps before the first update."""
     train_interval: PositiveInt | UnsetType = UNSET
+    """Environment steps between two updates."""
     target_update_interval: PositiveInt | UnsetType = UNSET
+    """Environment steps between two updates of the target networks."""
     tau: Fraction | UnsetType = UNSET
+    """How far the target networks move at an update; 1: a copy."""
     # Exploration
     epsilon_start: Fraction | UnsetType = UNSET
+    """Probability of a random action at the start."""
     epsilon_end: Fraction | UnsetType = UNSET
+    """Probability of a random action after the exploration."""
     exploration_fraction: Fraction | UnsetType = UNSET
+    """Part of the budget over which epsilon falls linearly."""
     exploration_noise: NonNegativeFloat | UnsetType = UNSET
+    """Deviation of the Gaussian noise on actions, in units of the action scale."""
     # Categorical return distribution (C51)
     num_atoms: PositiveInt | UnsetType = UNSET
+    """Points of the return's distribution."""
     v_min: float | UnsetType = UNSET
+    """Lowest return of the distribution."""
     v_max: float | UnsetType = UNSET
+    """Highest return of the distribution."""
     # Deterministic and soft actor-critic
     policy_update_interval: PositiveInt | UnsetType = UNSET
+    """Updates of the value functions for one of the policy."""
     target_policy_noise: NonNegativeFloat | UnsetType = UNSET
+    """Deviation of the noise on the target policy's actions."""
     target_noise_clip: NonNegativeFloat | UnsetType = UNSET
+    """Bound of that noise."""
     entropy_alpha: NonNegativeFloat | UnsetType = UNSET
+    """Weight of the entropy in the return, where it is not learned."""
     autotune_alpha: bool | UnsetType = UNSET
+    """Whether that weight is learned."""
 
     def hyperparameters(self) -> dict[str, bool | int | float | None]:
         """The canonical hyperparameters that are set, by name."""

@@ -59,7 +59,9 @@ class Metrics(Envelope, tag=Names.METRICS):
     payload: Totals
 
 
-class _Episode(Struct, gc=False):
+class Played(Struct, gc=False):
+    """An episode: undiscounted raw return, length in steps of its environment, steps and seconds until its end."""
+
     env_steps: int
     episode_return: Number
     episode_length: int
@@ -69,7 +71,13 @@ class _Episode(Struct, gc=False):
 class Episode(Envelope, tag=Names.EPISODE):
     """A training episode ended: undiscounted raw return, length in steps of its environment."""
 
-    payload: _Episode
+    payload: Played
+
+
+class EvalEpisode(Envelope, tag=Names.EVAL_EPISODE):
+    """An episode of an evaluation ended; never one of training."""
+
+    payload: Played
 
 
 class _Stage(Struct):
@@ -174,6 +182,7 @@ Event = (
     | Heartbeat
     | Metrics
     | Episode
+    | EvalEpisode
     | StageStarted
     | CheckpointSaved
     | CheckpointLoaded

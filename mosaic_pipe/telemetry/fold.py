@@ -17,7 +17,7 @@ EPISODES_IN_MEAN = 100
 class Summary(msgspec.Struct):
     """Totals of a run over its attempts; means are over its last 100 training episodes, times in seconds.
 
-    ``sps`` is that of the last attempt.
+    ``sps`` and ``eval_episodes`` are those of the last attempt.
     """
 
     env_steps: int = 0
@@ -26,6 +26,7 @@ class Summary(msgspec.Struct):
     episode_length_mean: float | None = None
     sps: float | None = None
     wall_time: float = 0.0
+    eval_episodes: int = 0
     eval: dict[str, Any] | None = None
 
 
@@ -80,6 +81,7 @@ class Fold:
             ev.Heartbeat: self._on_heartbeat,
             ev.Metrics: self._on_metrics,
             ev.Episode: self._on_episode,
+            ev.EvalEpisode: self._on_eval_episode,
             ev.StageStarted: self._on_stage,
             ev.CheckpointSaved: self._on_checkpoint,
             ev.CheckpointLoaded: self._on_loaded,
@@ -126,6 +128,7 @@ class Fold:
         """Another process tries: it counts from nothing, until it says which checkpoint it goes on from."""
         self.ending, self.idle = None, 0.0
         self._wall_time_before = self._summary.wall_time
+        self._summary.eval_episodes = 0
         self._go_back_to(_Trained())
 
     def _on_started(self, event: ev.RunStarted) -> None:
@@ -153,12 +156,18 @@ class Fold:
         self._totals(event.payload)
 
     def _on_episode(self, event: ev.Episode) -> None:
-        payload, summary = event.payload, self._summary
-        summary.env_steps = payload.env_steps
-        summary.wall_time = self._wall_time_before + payload.wall_time
-        summary.episodes += 1
-        self._returns.append(float(payload.episode_return))
-        self._lengths.append(payload.episode_length)
+        self._on_played(event.payload)
+        self._summary.episodes += 1
+        self._returns.append(float(event.payload.episode_return))
+        self._lengths.append(event.payload.episode_length)
+
+    def _on_eval_episode(self, event: ev.EvalEpisode) -> None:
+        self._on_played(event.payload)
+        self._summary.eval_episodes += 1
+
+    def _on_played(self, payload: ev.Played) -> None:
+        self._summary.env_steps = payload.env_steps
+        self._summary.wall_time = self._wall_time_before + payload.wall_time
 
     def _on_stage(self, event: ev.StageStarted) -> None:
         payload = event.payload

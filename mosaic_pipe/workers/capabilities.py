@@ -22,7 +22,10 @@ class Algorithm(Struct, frozen=True, forbid_unknown_fields=True):
     action_spaces: tuple[ActionSpace, ...]
     observation_spaces: tuple[ObservationSpace, ...]
     hyperparameters: dict[str, str] = {}
-    """Canonical hyperparameters that it takes, and what the library calls each."""
+    """Canonical hyperparameters that it takes, and what the library calls each.
+
+    ``=VALUE`` (JSON): the library does what that value would do, and takes no other; empty: the worker sees to it.
+    """
     env_families: tuple[str, ...] | None = None
     """Families that it is made for; null: all of the worker's."""
     sources: tuple[Source, ...] = ("pypi", "path", "git")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -77,10 +78,13 @@ def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:
         raise SpecError(f"{who} takes no curriculum", where="curriculum.stages", hint="choose curriculum=none")
     _one_of("env.action_space", spec.env.action_space, algorithm.action_spaces, who)
     _one_of("env.observation_space", spec.env.observation_space, algorithm.observation_spaces, who)
-    for parameter in spec.algo.hyperparameters():
+    for parameter, value in spec.algo.hyperparameters().items():
+        where, missing = f"algo.{parameter}", f"{who} has no hyperparameter {parameter!r}"
         if parameter not in algorithm.hyperparameters:
-            hint = did_you_mean(parameter, algorithm.hyperparameters)
-            raise SpecError(f"{who} has no hyperparameter {parameter!r}", where=f"algo.{parameter}", hint=hint)
+            raise SpecError(missing, where=where, hint=did_you_mean(parameter, algorithm.hyperparameters))
+        library_name = algorithm.hyperparameters[parameter]
+        if library_name.startswith("=") and value != json.loads(only := library_name[1:]):
+            raise SpecError(f"{missing}, and does what {only} would do", where=where, hint=f"set {where}={only}")
 
 
 def _check_script(spec: RunSpec, worker: Capabilities) -> None:

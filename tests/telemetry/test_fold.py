@@ -30,6 +30,17 @@ def test_means_are_over_the_last_hundred_episodes() -> None:
     assert summary.wall_time == 125.0
 
 
+def test_episodes_of_an_evaluation_are_none_of_training() -> None:
+    fold = Fold()
+    payload = {"env_steps": 30, "episode_return": 9.0, "episode_length": 10, "wall_time": 2.0}
+    fold.feed([episode(1, 1.0), event("eval_episode", 2, payload), event("eval_episode", 3, payload)])
+    summary = fold.summary()
+    assert (summary.episodes, summary.episode_return_mean, summary.eval_episodes) == (1, 1.0, 2)
+    assert (summary.env_steps, summary.wall_time) == (30, 2.0)
+    fold.feed([event("run_started", 1, {"pid": 2, "python": "3.11.7"}, attempt=2)])
+    assert fold.summary().eval_episodes == 0  # played again
+
+
 def test_gaps_in_the_numbering_are_lost_events() -> None:
     fold = Fold()
     fold.feed([episode(1, 0.0), episode(2, 0.0), episode(5, 0.0), episode(1, 0.0, attempt=2), episode(3, 0.0, 2)])

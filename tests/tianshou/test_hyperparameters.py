@@ -28,8 +28,8 @@ def test_dqn_in_tianshous_terms(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (["algo=dqn", "algo.tau=0.5"], "algo.tau: Tianshou's dqn does not have it; it does what 1.0 would do"),
-        (["algo.target_kl=0.1"], "algo.target_kl: Tianshou's ppo does not have it; it does what None would do"),
+        (["algo=dqn", "algo.tau=0.5"], "tianshou's dqn has no hyperparameter 'tau', and does what 1.0 would do"),
+        (["algo.target_kl=0.1"], "tianshou's ppo has no hyperparameter 'target_kl', and does what null would do"),
         (["algo=dqn", "+algo.gae_lambda=0.9"], "tianshou's dqn has no hyperparameter 'gae_lambda'"),
         (["algo=dqn", "algo.target_update_interval=505"], "505 steps are no whole number of them"),
         (["algo=dqn", "+algo.num_envs=4"], "10 is no multiple of algo.num_envs=4"),

@@ -14,7 +14,7 @@ from tianshou_machine import differences, newest_checkpoint, python
 
 OFF_POLICY = ["algo.learning_starts=500", "algo.buffer_size=2000"]
 RUNS = {
-    "ppo": ["total_timesteps=10240"],
+    "ppo": ["total_timesteps=7168"],
     "dqn": ["algo=dqn", "total_timesteps=4000", *OFF_POLICY],
     "sac": ["algo=sac", "env=pendulum", "total_timesteps=1000", *OFF_POLICY, "+algo.native.hidden_sizes=[16]"],
 }

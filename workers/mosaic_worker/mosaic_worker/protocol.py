@@ -32,6 +32,7 @@ class Event:
     HEARTBEAT = "heartbeat"
     METRICS = "metrics"
     EPISODE = "episode"
+    EVAL_EPISODE = "eval_episode"
     STAGE_STARTED = "stage_started"
     CHECKPOINT_SAVED = "checkpoint_saved"
     CHECKPOINT_LOADED = "checkpoint_loaded"

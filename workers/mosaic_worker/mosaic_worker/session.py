@@ -96,9 +96,11 @@ class Session:
 
     def episode(self, episode_return: float, episode_length: int) -> None:
         """A training episode ended: undiscounted raw return, length in steps of its environment."""
-        payload = {"env_steps": self.env_steps, "episode_return": episode_return, "episode_length": episode_length}
-        payload["wall_time"] = round(time.monotonic() - self._started, 6)
-        self.emit(Event.EPISODE, payload)
+        self.emit(Event.EPISODE, self._played(episode_return, episode_length))
+
+    def eval_episode(self, episode_return: float, episode_length: int) -> None:
+        """An episode of an evaluation ended; it never counts as one of training."""
+        self.emit(Event.EVAL_EPISODE, self._played(episode_return, episode_length))
 
     def metric(self, name: str, value: Any, step: int) -> None:
         """A number under the library's own name at its step; those of one step become one ``metrics`` event."""
@@ -163,6 +165,10 @@ class Session:
     def life(self) -> int:
         """A number that changes whenever the training loop shows life."""
         return self.env_steps + self._emitter.seq + self._signs - self._beats
+
+    def _played(self, episode_return: float, episode_length: int) -> Payload:
+        payload = {"env_steps": self.env_steps, "episode_return": episode_return, "episode_length": episode_length}
+        return {**payload, "wall_time": round(time.monotonic() - self._started, 6)}
 
     def _inside(self, path: Path) -> str:
         return str(path.relative_to(self.run_dir))

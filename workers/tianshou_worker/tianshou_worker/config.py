@@ -1,5 +1,6 @@
 """A spec in Tianshou's terms: what its constructors are given, and the pace of its training."""
 
+import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -8,8 +9,20 @@ from mosaic_worker.spec import Spec, hyperparameters
 
 from tianshou_worker import get_worker_metadata
 
-_NOT_IN_TIANSHOU: dict[str, Any] = {"target_kl": None, "tau": 1.0}
-"""Canonical hyperparameters that Tianshou fixes where the table has no name for them, and to what."""
+_OF_THE_PACE = (
+    "num_envs",
+    "rollout_steps",
+    "minibatches",
+    "update_epochs",
+    "batch_size",
+    "train_interval",
+    "learning_starts",
+    "target_update_interval",
+    "epsilon_start",
+    "epsilon_end",
+    "exploration_fraction",
+)
+"""Canonical hyperparameters that are no argument of a constructor as they are."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,9 @@ class TianshouConfig:
         _refuse_unknown(spec.algo.name, given, names)
         pace = _pace(spec, given)
         settings = {
-            names[name]: value for name, value in given.items() if _is_argument(name, names[name]) and value is not None
+            names[name]: value
+            for name, value in given.items()
+            if name not in _OF_THE_PACE and not _is_fixed(names[name]) and value is not None
         }
         if "target_update_interval" in given:
             settings[names["target_update_interval"]] = _updates(given["target_update_interval"], pace)
@@ -88,22 +103,6 @@ class TianshouConfig:
         return {**described, "checkpoint": checkpoints.describe(self.spec)}
 
 
-_OF_THE_PACE = (
-    "num_envs",
-    "rollout_steps",
-    "minibatches",
-    "update_epochs",
-    "batch_size",
-    "train_interval",
-    "learning_starts",
-    "target_update_interval",
-    "epsilon_start",
-    "epsilon_end",
-    "exploration_fraction",
-)
-"""Canonical hyperparameters that are no argument of a constructor as they are."""
-
-
 def _refuse_missing_features(spec: Spec) -> None:
     trains = spec.mode in ("train", "resume_training")
     for key, asked in {
@@ -116,18 +115,15 @@ def _refuse_missing_features(spec: Spec) -> None:
             raise UserError(f"{key}: the Tianshou worker does not do that yet")
 
 
-def _is_argument(name: str, library_name: str) -> bool:
-    return bool(library_name) and name not in _OF_THE_PACE
-
-
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
     for name, value in given.items():
-        if name not in names:
+        if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
             raise UserError(f"algo.{name}: Tianshou's {algo} does not have it")
-        if not names[name] and value != _NOT_IN_TIANSHOU[name]:
-            raise UserError(
-                f"algo.{name}: Tianshou's {algo} does not have it; it does what {_NOT_IN_TIANSHOU[name]} would do"
-            )
+
+
+def _is_fixed(library_name: str) -> bool:
+    """Whether Tianshou does what one value would do, ``=VALUE``, and takes no other."""
+    return library_name.startswith("=")
 
 
 def _pace(spec: Spec, given: dict[str, Any]) -> Pace:

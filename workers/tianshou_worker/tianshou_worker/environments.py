@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 import torch
+from mosaic_worker.rl import plugins
 from mosaic_worker.rl.monitor import Monitor, random_of, set_random
 from mosaic_worker.rl.randomness import plain, unplain
 from mosaic_worker.session import Session
@@ -88,6 +89,7 @@ class TrainingEnv(gymnasium.Wrapper):
 
 def make(spec: Spec) -> gymnasium.Env:
     """The environment of ``spec``, as Gymnasium makes it."""
+    plugins.register_installed()
     # rgb_array is what videos need, and costs nothing until something renders
     return gymnasium.make(spec.env.id, **{"render_mode": "rgb_array", **spec.env.kwargs})
 

@@ -32,7 +32,9 @@ class RandomRuntime:
 
     def __init__(self, config, session):
         import gymnasium
+        from mosaic_worker.rl import plugins
 
+        plugins.register_installed()
         self.config, self.session = config, session
         self.env = gymnasium.make(config.env_id, **config.env_kwargs)
         self.steps = 0

@@ -141,7 +141,7 @@ class _Player:
     def _end(self, *, cut: bool) -> None:
         length = self._monitor.finished[1] if self._monitor.finished else self._length
         self.played.append(Episode(self._seed, self._return, self._discounted, length, cut))
-        self._session.episode(self._return, length)
+        self._session.eval_episode(self._return, length)
         self._next_episode()
 
     def _next_episode(self) -> None:

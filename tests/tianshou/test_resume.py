@@ -15,7 +15,7 @@ from tianshou_machine import differences, newest_checkpoint, python
 OFF_POLICY = ["algo.learning_starts=500", "algo.buffer_size=2000"]
 RUNS = {
     "ppo": ["total_timesteps=7168"],
-    "dqn": ["algo=dqn", "total_timesteps=4000", *OFF_POLICY],
+    "rainbow": ["algo=rainbow", "total_timesteps=4000", *OFF_POLICY, "+algo.native.hidden_sizes=[16,16]"],
     "sac": ["algo=sac", "env=pendulum", "total_timesteps=1000", *OFF_POLICY, "+algo.native.hidden_sizes=[16]"],
 }
 
@@ -27,6 +27,7 @@ def episodes(machine: Machine, run_id: str) -> list[tuple[int, float, int]]:
 
 def stop_somewhere(machine: Machine, *overrides: str) -> str:
     """Start a run, and stop it at a random moment of its training; returns its id."""
+    python(machine)  # an install is not to be waited for
     process = machine.start(*overrides)
     run_id = machine.wait_for_training(machine.run_ids())
     pause = random.uniform(0.0, 1.5)

@@ -73,7 +73,8 @@ def capture_buffer(buffer: Any, *, with_rows: bool) -> dict[str, Any]:
         "rows": {name: torch.from_numpy(rows.copy()) for name, rows in _rows(buffer)} if with_rows else None,
     }
     if with_rows and hasattr(buffer, "weight"):
-        found["priorities"] = {name: float(getattr(buffer, name)) for name in _PRIORITIES}
+        # in their own precision, in which Tianshou goes on computing with them
+        found["priorities"] = {name: torch.from_numpy(np.array(getattr(buffer, name))) for name in _PRIORITIES}
         found["tree"] = torch.from_numpy(buffer.weight[np.concatenate(_used(buffer))])
     return found
 
@@ -101,7 +102,7 @@ def restore_buffer(buffer: Any, saved: dict[str, Any]) -> None:
     _fill(buffer, {name: rows.numpy() for name, rows in saved["rows"].items()})
     if "tree" in saved:
         for name, value in saved["priorities"].items():
-            setattr(buffer, name, value)
+            setattr(buffer, name, value.numpy()[()])
         buffer.weight[np.concatenate(_used(buffer))] = saved["tree"].numpy()
 
 

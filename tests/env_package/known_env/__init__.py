@@ -41,3 +41,8 @@ def register() -> None:
     from gymnasium.envs.registration import register
 
     register(ENV_ID, entry_point="known_env.env:KnownEpisodes")
+
+
+def fail() -> None:
+    """What another entry point names."""
+    raise RuntimeError("these environments cannot be registered here")

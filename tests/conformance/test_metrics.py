@@ -45,19 +45,20 @@ EVALUATED = ["cleanrl-normalised", "tianshou-normalised"]
 
 
 @pytest.fixture(scope="module")
-def machines(stranger: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Machine]:
-    """For each case a machine on which it was run once."""
-    return _Trained(stranger, tmp_path_factory)
+def machines(stranger: Path, temporary: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Machine]:
+    """For each case a machine on which it was run once, made when it is asked for."""
+    return _Trained(stranger, temporary, tmp_path_factory)
 
 
 class _Trained(dict[str, Machine]):
-    def __init__(self, stranger: Path, folders: pytest.TempPathFactory) -> None:
+    def __init__(self, stranger: Path, temporary: Path, folders: pytest.TempPathFactory) -> None:
         super().__init__()
-        self._stranger, self._folders = stranger, folders
+        self._stranger, self._temporary, self._folders = stranger, temporary, folders
 
     def __missing__(self, case: str) -> Machine:
         _, overrides = WORKERS[case]
         machine = Machine(self._stranger / "venv", self._stranger / "home", self._folders.mktemp("metrics"))
+        machine.variables["TMPDIR"] = str(self._temporary)
         _install_environment(machine, case.partition("-")[0])
         machine.run(*overrides, f"total_timesteps={STEPS}", "tracking=none", "seed=4")
         self[case] = machine

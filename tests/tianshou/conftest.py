@@ -16,9 +16,9 @@ def machine(machine: Machine) -> Machine:
 
 
 @pytest.fixture(scope="package")
-def trained(stranger: Path, tmp_path_factory: pytest.TempPathFactory) -> Machine:
+def trained(stranger: Path, temporary: Path, tmp_path_factory: pytest.TempPathFactory) -> Machine:
     """A machine with one run: PPO on CartPole, 2048 steps in 4 environments. Its runs are for everybody: only look."""
     made = Machine(stranger / "venv", stranger / "home", tmp_path_factory.mktemp("tianshou"))
-    made.variables["NUMBA_DISABLE_JIT"] = "1"
+    made.variables |= {"NUMBA_DISABLE_JIT": "1", "TMPDIR": str(temporary)}
     made.run("worker=tianshou", "total_timesteps=2048", "tracking=none")
     return made

@@ -74,8 +74,7 @@ def _totals(manifest: Manifest) -> str:
     parts = [f"{summary.env_steps} steps"]
     if summary.sps:
         parts.append(f"{summary.sps:.0f} steps/s")
-    if summary.episode_return_mean is not None:
-        parts.append(f"mean return {summary.episode_return_mean:.1f} (last {min(summary.episodes, 100)} episodes)")
-    if summary.eval and isinstance(mean := summary.eval.get("return_mean"), float):
-        parts.append(f"mean return {mean:.1f} ({summary.eval_episodes} episodes of the evaluation)")
+    if summary.mean_return is not None:
+        which = f"last {min(summary.episodes, 100)} episodes" if summary.episodes else "evaluation"
+        parts.append(f"mean return {summary.mean_return:.1f} ({which})")
     return ", ".join(parts)

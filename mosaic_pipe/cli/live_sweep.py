@@ -83,7 +83,7 @@ class LiveSweep:
         for status in active[:_ROWS]:
             assert status.manifest is not None
             summary, spec = status.manifest.summary, status.manifest.spec
-            mean = "" if summary.episode_return_mean is None else f"return {summary.episode_return_mean:.1f}"
+            mean = "" if summary.mean_return is None else f"return {summary.mean_return:.1f}"
             steps = f"{summary.env_steps}/{spec.total_timesteps} steps"
             table.add_row(Text(spec.title()), Text(status.state.lower(), style="cyan"), steps, mean)
         if len(active) > _ROWS:

@@ -215,7 +215,7 @@ def _steps_left(plan: Plan, digest: str, spec: RunSpec) -> int:
 
 
 def _mean_return(status: PointStatus | None) -> float | None:
-    return status.manifest.summary.episode_return_mean if status and status.manifest else None
+    return status.manifest.summary.mean_return if status and status.manifest else None
 
 
 def _first_difference(call: Call, other: Call) -> str:

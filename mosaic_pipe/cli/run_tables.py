@@ -58,6 +58,7 @@ def run_row(manifest: Manifest) -> dict[str, Any]:
         "sweep": manifest.sweep,
         "env_steps": summary.env_steps,
         "episode_return_mean": summary.episode_return_mean,
+        "mean_return": summary.mean_return,
         "sps": summary.sps,
         "wall_time": summary.wall_time,
         "created": manifest.provenance.created,
@@ -77,7 +78,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         *(escape(str(row[key])) for key in ("worker", "algo", "env", "seed")),
         escape(row["sweep"] or ""),
         str(row["env_steps"]),
-        _number(row["episode_return_mean"]),
+        _number(row["mean_return"]),
         _age(row["created"]),
     ]
 

@@ -59,7 +59,7 @@ class SweepDisplay:
         if (self._live or self._quiet) and not failure:
             return
         reason = f"  {failure.class_}: {failure.reason}" if failure else ""
-        mean = manifest.summary.episode_return_mean
+        mean = manifest.summary.mean_return
         result = f"  mean return {mean:.1f}" if mean is not None else ""
         head = f"{self._told}/{self._points}  {manifest.state}  {manifest.spec.title()}"
         self._console.print(f"{head}{result}{reason}", markup=False)

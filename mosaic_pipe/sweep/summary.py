@@ -61,7 +61,7 @@ def _telling(statuses: Sequence[PointStatus]) -> list[list[str]]:
 
 def _cell(name: str, group: Sequence[PointStatus]) -> Cell:
     completed = [one.manifest for one in group if one.manifest and one.state == State.COMPLETED.value]
-    means = (manifest.summary.episode_return_mean for manifest in completed)
+    means = (manifest.summary.mean_return for manifest in completed)
     returns = [mean for mean in means if mean is not None]
     mean = statistics.fmean(returns) if returns else None
     return Cell(name, len(group), len(completed), mean, interval(returns))

@@ -29,6 +29,14 @@ class Summary(msgspec.Struct):
     eval_episodes: int = 0
     eval: dict[str, Any] | None = None
 
+    @property
+    def mean_return(self) -> float | None:
+        """What a table says of the run: the mean return of training, or of an evaluation that was all there was."""
+        evaluated = (self.eval or {}).get("return_mean")
+        if self.episode_return_mean is None and isinstance(evaluated, int | float):
+            return float(evaluated)
+        return self.episode_return_mean
+
 
 class Stage(msgspec.Struct):
     """A stage of a curriculum, or a phase of a script, that was entered."""

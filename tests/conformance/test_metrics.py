@@ -124,8 +124,10 @@ def test_evaluation_is_no_training(machines: dict[str, Machine], case: str) -> N
     machine = machines[case]
     trained = machine.run_ids()[0]
     before = (machine.run_dir(trained) / "manifest.json").read_bytes()
-    machine.run("mode=policy_eval", f"resume.run={trained}", "eval.episodes=7", "eval.batch_size=2", "eval.gamma=0.5")
+    settings = ["eval.episodes=7", "eval.batch_size=2", "eval.gamma=0.5"]
+    said = machine.run("mode=policy_eval", f"resume.run={trained}", *settings)
     manifest = machine.manifest()
+    assert f"mean return {manifest['summary']['eval']['return_mean']:.1f} (evaluation)" in said
     assert (machine.run_dir(trained) / "manifest.json").read_bytes() == before
     assert not machine.events(kind="episode")
     assert manifest["summary"]["episodes"] == 0

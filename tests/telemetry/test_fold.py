@@ -37,8 +37,11 @@ def test_episodes_of_an_evaluation_are_none_of_training() -> None:
     summary = fold.summary()
     assert (summary.episodes, summary.episode_return_mean, summary.eval_episodes) == (1, 1.0, 2)
     assert (summary.env_steps, summary.wall_time) == (30, 2.0)
+    fold.feed([event("eval_completed", 4, {"return_mean": 9})])
+    assert fold.summary().mean_return == 1.0
     fold.feed([event("run_started", 1, {"pid": 2, "python": "3.11.7"}, attempt=2)])
     assert fold.summary().eval_episodes == 0  # played again
+    assert fold.summary().mean_return == 9.0
 
 
 def test_gaps_in_the_numbering_are_lost_events() -> None:

@@ -35,12 +35,17 @@ def through_mosaic_pipe(algo: str, steps: int, folder: str) -> tuple[float, floa
 
 
 def by_hand(python: str, algo: str, steps: int, folder: str) -> tuple[float, float]:
-    """The same numbers of this file's ``HAND``, run by the worker's Python."""
+    """The same numbers of this file's ``HAND``, run by the worker's Python; CPU until the process is gone, as there."""
+    before = _cpu_of_children()
     variables = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     command = [python, __file__, "--by-hand", algo, str(steps)]
     done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder, env=variables)
-    sps, cpu = map(float, done.stdout.split()[-2:])
-    return sps, cpu
+    return float(done.stdout.split()[-1]), _cpu_of_children() - before
+
+
+def _cpu_of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def hand_ppo(steps: int) -> None:
@@ -144,9 +149,7 @@ def _cartpoles(count: int) -> tuple[Any, Any]:
 def _timed(steps: int, train: Any) -> None:
     begun = time.monotonic()
     train()
-    seconds = time.monotonic() - begun
-    usage = resource.getrusage(resource.RUSAGE_SELF)
-    print(steps / seconds, usage.ru_utime + usage.ru_stime)
+    print(steps / (time.monotonic() - begun))
 
 
 def main() -> None:

@@ -66,10 +66,14 @@ class Played(Struct, gc=False):
     episode_return: Number
     episode_length: int
     wall_time: float
+    agent_returns: dict[str, Number] | None = None
 
 
 class Episode(Envelope, tag=Names.EPISODE):
-    """A training episode ended: undiscounted raw return, length in steps of its environment."""
+    """A training episode ended: undiscounted raw return, length in steps of its environment.
+
+    Where several agents act: ``agent_returns`` by name, and ``episode_return`` is their sum.
+    """
 
     payload: Played
 

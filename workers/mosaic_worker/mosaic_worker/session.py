@@ -94,13 +94,20 @@ class Session:
         self._wake_at = self.checkpoints.due_at
         self.wants_safe_point = False
 
-    def episode(self, episode_return: float, episode_length: int) -> None:
-        """A training episode ended: undiscounted raw return, length in steps of its environment."""
-        self.emit(Event.EPISODE, self._played(episode_return, episode_length))
+    def episode(
+        self, episode_return: float, episode_length: int, *, agent_returns: Optional[Dict[str, float]] = None
+    ) -> None:
+        """A training episode ended: undiscounted raw return, length in steps of its environment.
 
-    def eval_episode(self, episode_return: float, episode_length: int) -> None:
+        Where several agents act, ``agent_returns`` has the return of each, and ``episode_return`` is their sum.
+        """
+        self.emit(Event.EPISODE, self._played(episode_return, episode_length, agent_returns))
+
+    def eval_episode(
+        self, episode_return: float, episode_length: int, *, agent_returns: Optional[Dict[str, float]] = None
+    ) -> None:
         """An episode of an evaluation ended; it never counts as one of training."""
-        self.emit(Event.EVAL_EPISODE, self._played(episode_return, episode_length))
+        self.emit(Event.EVAL_EPISODE, self._played(episode_return, episode_length, agent_returns))
 
     def metric(self, name: str, value: Any, step: int) -> None:
         """A number under the library's own name at its step; those of one step become one ``metrics`` event."""
@@ -166,9 +173,10 @@ class Session:
         """A number that changes whenever the training loop shows life."""
         return self.env_steps + self._emitter.seq + self._signs - self._beats
 
-    def _played(self, episode_return: float, episode_length: int) -> Payload:
+    def _played(self, episode_return: float, episode_length: int, agent_returns: Optional[Dict[str, float]]) -> Payload:
         payload = {"env_steps": self.env_steps, "episode_return": episode_return, "episode_length": episode_length}
-        return {**payload, "wall_time": round(time.monotonic() - self._started, 6)}
+        payload["wall_time"] = round(time.monotonic() - self._started, 6)
+        return payload if agent_returns is None else {**payload, "agent_returns": agent_returns}
 
     def _inside(self, path: Path) -> str:
         return str(path.relative_to(self.run_dir))

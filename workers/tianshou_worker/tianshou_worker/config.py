@@ -98,9 +98,9 @@ class TianshouConfig:
         described = {"env_id": self.spec.env.id, "pace": asdict(self.pace), "settings": self.settings}
         if not self.spec.resume.checkpoint:
             return described
-        from tianshou_worker import checkpoints  # imports torch
+        from tianshou_worker.checkpoints import CHECKPOINTS  # imports torch
 
-        return {**described, "checkpoint": checkpoints.describe(self.spec)}
+        return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
 
 
 def _refuse_missing_features(spec: Spec) -> None:

@@ -14,8 +14,9 @@ from mosaic_worker.session import Session
 from tianshou.data import Batch, to_numpy
 from tianshou.utils.torch_utils import policy_within_training_step, torch_train_mode
 
-from tianshou_worker import checkpoints, environments, state
+from tianshou_worker import environments, state
 from tianshou_worker.algorithms import RECIPES
+from tianshou_worker.checkpoints import CHECKPOINTS
 from tianshou_worker.config import TianshouConfig
 from tianshou_worker.native import Settings, check
 
@@ -26,7 +27,7 @@ class Playing:
     def __init__(self, config: TianshouConfig, session: Session) -> None:
         self._config, self._spec, self._session = config, config.spec, session
         check(self._spec.algo.name, self._spec.algo.native)
-        self._loaded = checkpoints.load_for(self._spec)
+        self._loaded = CHECKPOINTS.load_for(self._spec)
 
     def run(self) -> None:
         """Play the episodes of an evaluation."""

@@ -15,8 +15,9 @@ from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.trainer import OffPolicyTrainerParams, OnPolicyTrainerParams
 from tianshou.utils.torch_utils import policy_within_training_step
 
-from tianshou_worker import checkpoints, environments, state
+from tianshou_worker import environments, state
 from tianshou_worker.algorithms import RECIPES
+from tianshou_worker.checkpoints import CHECKPOINTS
 from tianshou_worker.config import TianshouConfig
 from tianshou_worker.native import Settings, check
 from tianshou_worker.tracking import Metrics
@@ -28,7 +29,7 @@ class Training:
     def __init__(self, config: TianshouConfig, session: Session) -> None:
         self._config, self._spec, self._pace, self._session = config, config.spec, config.pace, session
         check(self._spec.algo.name, self._spec.algo.native)
-        self._loaded = checkpoints.load_for(self._spec)
+        self._loaded = CHECKPOINTS.load_for(self._spec)
         self._recipe = RECIPES[self._spec.algo.name]
         self._settings = Settings(config.settings)
         _seed(self._spec.seed)
@@ -83,7 +84,7 @@ class Training:
             "environments": [env.capture() for env in self._envs],
             "random": randomness.capture(),
         }
-        return checkpoints.save(directory, facts)
+        return CHECKPOINTS.save(directory, facts)
 
     def close(self) -> None:
         """Let go of environments and files."""

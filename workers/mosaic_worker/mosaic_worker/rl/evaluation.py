@@ -3,7 +3,7 @@
 import json
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import gymnasium
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 
 from mosaic_worker.files import write_atomically
 from mosaic_worker.protocol import Event
-from mosaic_worker.rl.monitor import monitor_of
+from mosaic_worker.rl.monitor import agent_returns, monitor_of
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 
@@ -29,6 +29,12 @@ class Episode:
     length: int
     cut: bool
     """Whether ``eval.max_episode_steps`` ended it."""
+    agent_returns: Optional[Dict[str, float]] = None
+    """Where several agents act, the return of each; ``episode_return`` is their sum."""
+
+    def as_dict(self) -> Dict[str, Any]:
+        """As plain data, without what there is not."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 def evaluate(
@@ -70,7 +76,7 @@ def evaluate(
         "deterministic": settings.deterministic,
         "gamma": settings.gamma,
         "batches": batches,
-        "episodes": [asdict(episode) for episode in episodes],
+        "episodes": [episode.as_dict() for episode in episodes],
     }
     text = json.dumps(result, indent=2).encode()
     write_atomically(session.run_dir / "eval.json", lambda file: file.write(text + b"\n"))
@@ -140,8 +146,9 @@ class _Player:
 
     def _end(self, *, cut: bool) -> None:
         length = self._monitor.finished[1] if self._monitor.finished else self._length
-        self.played.append(Episode(self._seed, self._return, self._discounted, length, cut))
-        self._session.eval_episode(self._return, length)
+        each = agent_returns(self._env)
+        self.played.append(Episode(self._seed, self._return, self._discounted, length, cut, each))
+        self._session.eval_episode(self._return, length, agent_returns=each)
         self._next_episode()
 
     def _next_episode(self) -> None:

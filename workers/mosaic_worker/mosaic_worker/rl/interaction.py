@@ -24,17 +24,14 @@ class Interaction:
             "algo": spec.algo.name,
             "policy": policy is not None,
             "action_space": str(env.action_space),
-            "observation_space": {
-                "shape": list(env.observation_space.shape),
-                "dtype": str(env.observation_space.dtype),
-            },
+            "observation_space": _described(env.observation_space),
         }
 
     def reset(self, seed: Optional[int]) -> Dict[str, Any]:
         """Begin an episode."""
         self._observation, _ = self._env.reset(seed=seed)
         self._monitor.finished = None
-        return {"observation": np.asarray(self._observation).tolist()}
+        return {"observation": _plain(self._observation)}
 
     def step(self, action: Any) -> Dict[str, Any]:
         """Take ``action``; None: the policy's."""
@@ -42,23 +39,18 @@ class Interaction:
             raise UserError("reset comes first")
         if action is None:
             action = self.select_action(None)
-        space = self._env.action_space
-        try:
-            taken = np.asarray(action, dtype=space.dtype)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise UserError(f"action {action!r} is not in {space}") from error
-        if taken.shape != space.shape or not space.contains(taken):
-            raise UserError(f"action {action!r} is not in {space}")
-        taken = taken[()] if not space.shape else taken
-        self._observation, reward, terminated, truncated, _ = self._env.step(taken)
+        taken = _taken(action, self._env.action_space)
+        self._observation, reward, terminated, truncated, info = self._env.step(taken)
         finished = self._monitor.finished
         answer = {
-            "observation": np.asarray(self._observation).tolist(),
-            "action": taken.tolist(),
+            "observation": _plain(self._observation),
+            "action": _plain(taken),
             "reward": float(reward),
             "terminated": bool(terminated),
             "truncated": bool(truncated),
         }
+        if "agent_rewards" in info:
+            answer["agent_rewards"] = {name: float(value) for name, value in info["agent_rewards"].items()}
         if finished:
             answer.update(episode_return=finished[0], episode_length=finished[1])
         if terminated or truncated:
@@ -72,14 +64,8 @@ class Interaction:
         given = self._observation if observation is None else observation
         if given is None:
             raise UserError("reset comes first, or give an observation")
-        space = self._env.observation_space
-        try:
-            array = np.asarray(given, dtype=space.dtype)
-        except (ValueError, TypeError, OverflowError) as error:
-            raise UserError(f"observation: {error}") from error
-        if array.shape != space.shape:
-            raise UserError(f"observation: its shape is {array.shape}, and should be {space.shape}")
-        return self._policy(array[None])[0].tolist()
+        array = _observed(given, self._env.observation_space)
+        return _plain(self._policy(np.stack([np.asarray(array)]))[0])
 
     def frame(self) -> Dict[str, Any]:
         """What the environment looks like: RGB bytes, base64."""
@@ -89,3 +75,45 @@ class Interaction:
     def close(self) -> None:
         """Let go of the environment."""
         self._env.close()
+
+
+def _plain(value: Any) -> Any:
+    return {name: _plain(part) for name, part in value.items()} if isinstance(value, dict) else np.asarray(value).tolist()
+
+
+def _described(space: Any) -> Dict[str, Any]:
+    """Shape and type; of a dictionary of spaces, those of each."""
+    if isinstance(space, gymnasium.spaces.Dict):
+        return {name: _described(part) for name, part in space.spaces.items()}
+    return {"shape": list(space.shape), "dtype": str(space.dtype)}
+
+
+def _taken(action: Any, space: Any) -> Any:
+    if isinstance(space, gymnasium.spaces.Dict):
+        return {name: _taken(part, space[name]) for name, part in _parts(action, space, "action").items()}
+    try:
+        taken = np.asarray(action, dtype=space.dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UserError(f"action {action!r} is not in {space}") from error
+    if taken.shape != space.shape or not space.contains(taken):
+        raise UserError(f"action {action!r} is not in {space}")
+    return taken[()] if not space.shape else taken
+
+
+def _observed(observation: Any, space: Any) -> Any:
+    if isinstance(space, gymnasium.spaces.Dict):
+        return {name: _observed(part, space[name]) for name, part in _parts(observation, space, "observation").items()}
+    try:
+        array = np.asarray(observation, dtype=space.dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise UserError(f"observation: {error}") from error
+    if array.shape != space.shape:
+        raise UserError(f"observation: its shape is {array.shape}, and should be {space.shape}")
+    return array
+
+
+def _parts(value: Any, space: gymnasium.spaces.Dict, what: str) -> Dict[str, Any]:
+    """``value``, which must have a part for each agent."""
+    if not isinstance(value, dict) or value.keys() != space.spaces.keys():
+        raise UserError(f"{what}: an object with {', '.join(space.spaces)} is needed, got {value!r}")
+    return value

@@ -56,3 +56,9 @@ def monitor_of(env: Any) -> Any:
     while not isinstance(env, Monitor):
         env = env.env
     return env
+
+
+def agent_returns(env: Any) -> Optional[Dict[str, float]]:
+    """Returns of each agent in the present episode; None where only one acts."""
+    returns: Optional[Dict[str, float]] = getattr(env.unwrapped, "agent_returns", None)
+    return None if returns is None else {name: float(value) for name, value in returns.items()}

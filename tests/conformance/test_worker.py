@@ -17,6 +17,7 @@ WORKERS = {
     "random": ["worker=random", "algo=random", "env=cartpole"],
     "script": ["worker=script", "algo=script", "env=cartpole", f"worker.script={REPOSITORY}/tests/script/cartpole.sh"],
     "tianshou": ["worker=tianshou", "algo=ppo", "env=cartpole"],
+    "xuance": ["worker=xuance", "algo=ppo", "env=cartpole"],
 }
 
 

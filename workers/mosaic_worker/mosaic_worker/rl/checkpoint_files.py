@@ -21,7 +21,7 @@ class CheckpointFiles:
         self._library, self._version = library, version
 
     def save(self, directory: Path, facts: Dict[str, Any]) -> Path:
-        """Write ``step-<env_steps>.pt`` into ``directory``, atomically; ``facts``: everything but format and library."""
+        """Write ``step-<env_steps>.pt`` into ``directory``, atomically; ``facts``: all but format and library."""
         path = directory / f"step-{facts['env_steps']}.pt"
         content = {"format": self._version, "library": self._library, **facts}
         write_atomically(path, lambda file: torch.save(content, file))

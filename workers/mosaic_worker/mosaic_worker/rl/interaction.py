@@ -78,7 +78,9 @@ class Interaction:
 
 
 def _plain(value: Any) -> Any:
-    return {name: _plain(part) for name, part in value.items()} if isinstance(value, dict) else np.asarray(value).tolist()
+    return (
+        {name: _plain(part) for name, part in value.items()} if isinstance(value, dict) else np.asarray(value).tolist()
+    )
 
 
 def _described(space: Any) -> Dict[str, Any]:

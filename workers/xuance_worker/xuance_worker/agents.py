@@ -1,0 +1,82 @@
+"""XuanCe's agents: made from a configuration, reporting to the session, and asked for actions."""
+
+import inspect
+import shutil
+from argparse import Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from mosaic_worker.rl.evaluation import Policy
+from mosaic_worker.session import Session
+from xuance.torch.agents import REGISTRY_Agents
+
+from xuance_worker.config import XuanCeConfig
+from xuance_worker.environments import Scaling
+
+STEPS = 1000
+"""Environment steps between two reports of the library's metrics, about."""
+
+
+def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
+    """The agent of ``config``; its metrics go to the session, and into TensorBoard's files where the spec says so."""
+    directory = session.run_dir / "tensorboard"
+    settings = {**config.settings, "log_dir": str(directory), "model_dir": str(directory)}
+    agent = REGISTRY_Agents[settings["agent"]](Namespace(**settings), vector)
+    if config.spec.tracking.tensorboard and config.spec.mode in ("train", "resume_training"):
+        session.artifact("tensorboard", directory)
+        write = agent.log_infos
+    else:
+        _remove_files(agent, directory)
+        write = None
+    agent.log_infos = Reporter(session, write)
+    return agent
+
+
+class Reporter:
+    """Takes the place of ``agent.log_infos``, which hears of everything that XuanCe reports."""
+
+    def __init__(self, session: Session, write: Any) -> None:
+        self._session, self._write = session, write
+        self._due = 0
+
+    def __call__(self, info: dict[str, Any], step: int) -> None:
+        """Numbers of one kind; episodes are reported by their environments."""
+        if self._write is not None:
+            self._write(info, step)
+        if not info or "Episode" in next(iter(info)) or self._session.env_steps < self._due:
+            return
+        self._due = self._session.env_steps + STEPS
+        for name, value in _numbers(info, ""):
+            self._session.metric(name, value, self._session.env_steps)
+
+
+def player(agent: Any, config: XuanCeConfig, scaling: Scaling) -> Policy:
+    """Actions of ``agent`` for a batch of observations: its best ones, or those that training would take."""
+    best = config.spec.eval.deterministic
+    can_choose = "deterministic" in inspect.signature(agent.get_actions).parameters
+    how = {"deterministic": best} if can_choose else {"test_mode": best}
+
+    def act(observations: np.ndarray) -> np.ndarray:
+        agent.n_envs = len(observations)
+        with torch.no_grad():
+            actions = agent.get_actions(agent._process_observation(observations.astype(np.float32)), **how)["actions"]
+        return np.stack([scaling(action) for action in np.asarray(actions)])
+
+    return act
+
+
+def _remove_files(agent: Any, directory: Path) -> None:
+    """XuanCe has no way not to write them."""
+    agent.writer.close()
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _numbers(info: dict[str, Any], path: str) -> Iterator[tuple[str, float]]:
+    for name, value in info.items():
+        if isinstance(value, dict):
+            yield from _numbers(value, f"{path}{name}/")
+        elif value is not None and np.ndim(value) == 0:
+            yield f"{path}{name}", float(value)

@@ -1,0 +1,87 @@
+"""Environments as XuanCe wants them, around environments that are watched."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box
+from mosaic_worker.rl.training_env import TrainingEnv
+from mosaic_worker.session import Session
+from mosaic_worker.spec import Spec
+from xuance.environment import DummyVecEnv, RawEnvironment, XuanCeEnvWrapper
+
+ENDLESS = 100_000
+"""What an environment without a limit says is its longest episode."""
+
+
+class Scaling:
+    """From the actions of XuanCe's networks, which end in a tanh, to an environment's bounded ones, and no further."""
+
+    def __init__(self, space: gymnasium.Space) -> None:
+        self._bounds: tuple[Any, Any] | None = None
+        self.space = space
+        """The space that XuanCe sees."""
+        if isinstance(space, Box) and space.is_bounded():
+            self._bounds = space.low, space.high
+            self.space = Box(-1.0, 1.0, space.shape, np.float32)
+
+    def __call__(self, action: Any) -> Any:
+        """The environment's action."""
+        if self._bounds is None:
+            return action
+        low, high = self._bounds
+        return (low + (np.clip(action, -1.0, 1.0) + 1.0) * 0.5 * (high - low)).astype(low.dtype)
+
+
+class Single(RawEnvironment):
+    """A Gymnasium environment with the face that XuanCe knows."""
+
+    def __init__(self, env: gymnasium.Env) -> None:
+        super().__init__()
+        self.env, self._scaling = env, Scaling(env.action_space)
+        self.observation_space, self.action_space = env.observation_space, self._scaling.space
+        self.max_episode_steps = (env.spec and env.spec.max_episode_steps) or ENDLESS
+        self.metadata, self.render_mode = env.metadata, env.render_mode
+
+    def reset(self, **options: Any) -> Any:
+        """Begin an episode."""
+        return self.env.reset(**options)
+
+    def step(self, action: Any) -> Any:
+        """Take a step with an action of XuanCe's."""
+        return self.env.step(self._scaling(action))
+
+    def render(self, *_: Any) -> Any:
+        """The environment's picture."""
+        return self.env.render()
+
+    def close(self) -> None:
+        """Let go of the environment."""
+        self.env.close()
+
+
+class Vector(DummyVecEnv):
+    """XuanCe's vector; ``train`` begins with its observations in hand, which must stay as they are while it steps."""
+
+    buf_obs: Any
+
+    def step_wait(self) -> Any:
+        """Take the step."""
+        self.buf_obs = self.buf_obs.copy()
+        return super().step_wait()
+
+
+def make(spec: Spec) -> gymnasium.Env:
+    """The environment of ``spec``, as Gymnasium makes it."""
+    # rgb_array is what videos need, and costs nothing until something renders
+    return gymnasium.make(spec.env.id, **{"render_mode": "rgb_array", **spec.env.kwargs})
+
+
+def vector_of(envs: list[Any]) -> Any:
+    """XuanCe's vector of ``envs``."""
+    return Vector([lambda env_seed, env=env: XuanCeEnvWrapper(Single(env)) for env in envs], 0)
+
+
+def make_training(spec: Spec, count: int, session: Session) -> list[TrainingEnv]:
+    """``count`` environments with the seeds ``seed``, ``seed + 1``, …."""
+    return [TrainingEnv(make(spec), spec.seed + index, session) for index in range(count)]

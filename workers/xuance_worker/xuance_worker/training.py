@@ -1,0 +1,112 @@
+"""Training: XuanCe's own loop, a chunk at a time, from its beginning or from where a checkpoint was taken."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from mosaic_worker.errors import UserError
+from mosaic_worker.rl import randomness
+from mosaic_worker.session import Session
+
+from xuance_worker import agents, environments, state
+from xuance_worker.checkpoints import CHECKPOINTS
+from xuance_worker.config import XuanCeConfig
+
+
+class Training:
+    """One agent, left and taken up between two calls of its ``train``."""
+
+    def __init__(self, config: XuanCeConfig, session: Session) -> None:
+        self._config, self._spec, self._pace, self._session = config, config.spec, config.pace, session
+        self._loaded = CHECKPOINTS.load_for(self._spec)
+        self._envs = environments.make_training(self._spec, self._pace.num_envs, session)
+        self._vector = environments.vector_of(self._envs)
+        self._agent = agents.build(config, self._vector, session)
+        self._learning_starts = int(config.settings.get("start_training", 0))
+        self._ready = False
+
+    def run(self) -> None:
+        """Train until the budget is used up."""
+        if self._loaded is not None:
+            self._restore(self._loaded)
+            self._loaded = None
+        self._ready = True
+        while (left := (self._pace.total - self._session.env_steps) // self._pace.num_envs) > 0:
+            if self._session.wants_safe_point:
+                self._session.safe_point(self.save_checkpoint)
+            self._agent.train(min(self._pace.chunk, left))
+        if not self._agent.learner.iterations:
+            self._session.warning("nothing was learned: the budget ends before algo.learning_starts")
+
+    def save_checkpoint(self, directory: Path) -> Path | None:
+        """Save all that training needs to go on; None where it was stopped before it could begin."""
+        if not self._ready:
+            return None
+        facts = {
+            "algo": self._spec.algo.name,
+            "env_id": self._spec.env.id,
+            "env_steps": self._session.env_steps,
+            "agent": state.capture_agent(self._agent),
+            "memory": self._memory(),
+            "environments": [env.capture() for env in self._envs],
+            "random": randomness.capture(),
+        }
+        return CHECKPOINTS.save(directory, facts)
+
+    def close(self) -> None:
+        """Let go of environments and files."""
+        self._agent.finish()
+        self._vector.close()
+
+    def _memory(self) -> dict[str, Any] | None:
+        """The replay buffer; on-policy there is nothing in it between two chunks."""
+        if self._config.algorithm.on_policy:
+            return None
+        megabytes = self._spec.checkpoint.replay_buffer_mb
+        if state.memory_size(self._agent.memory) <= megabytes * 2**20:
+            return state.capture_memory(self._agent.memory)
+        self._session.warning(
+            f"the replay buffer is over checkpoint.replay_buffer_mb={megabytes}: "
+            "it is not in the checkpoint, and a resumed run fills it anew"
+        )
+        return None
+
+    def _restore(self, loaded: dict[str, Any]) -> None:
+        path = Path(self._spec.resume.checkpoint)
+        if loaded["env_steps"] >= self._pace.total:
+            raise UserError(f"{path}: the checkpoint has used up this budget: {loaded['env_steps']} steps were taken")
+        if len(loaded["environments"]) != len(self._envs):
+            raise UserError(
+                f"{path}: does not fit this run: it has {len(loaded['environments'])} environments, "
+                f"and algo.num_envs is {len(self._envs)}"
+            )
+        with _fitting(path):
+            state.restore_agent(self._agent, loaded["agent"])
+            if loaded["memory"] is not None:
+                state.restore_memory(self._agent.memory, loaded["memory"])
+        self._restore_environments(loaded)
+        randomness.restore(loaded["random"])
+        self._session.continue_from(loaded["env_steps"])
+        self._session.checkpoint_loaded(path, loaded["env_steps"])
+        if loaded["memory"] is None and not self._config.algorithm.on_policy:
+            self._agent.start_training = loaded["env_steps"] + self._learning_starts
+
+    def _restore_environments(self, loaded: dict[str, Any]) -> None:
+        same = loaded["env_id"] == self._spec.env.id
+        if not same:
+            self._session.warning(f"the checkpoint is of {loaded['env_id']}: the environments begin new episodes")
+        for env, saved in zip(self._envs, loaded["environments"], strict=True):
+            if same:
+                env.restore(saved)
+        self._vector.reset()
+        if restarted := sum(env.restarted for env in self._envs):
+            self._session.warning(f"{restarted} environments did not come to where they were: new episodes")
+
+
+@contextmanager
+def _fitting(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: does not fit this run: {error}") from error

@@ -150,6 +150,8 @@ class EnvSpec(_Frozen, frozen=True):
     family: Name
     action_space: ActionSpace
     observation_space: ObservationSpace
+    agents: PositiveInt | UnsetType = UNSET
+    """How many agents act in it at the same time, where it is more than one; the spaces are those of each."""
     kwargs: dict[str, Any] = {}
     """Keyword arguments of the environment's constructor."""
 

@@ -34,6 +34,10 @@ class Algorithm(Struct, frozen=True, forbid_unknown_fields=True):
     """Extras of the worker's package that it needs."""
     modes: tuple[Mode, ...] | None = None
     """null: all of the worker's."""
+    min_agents: Annotated[int, Meta(ge=1)] = 1
+    """2: it trains several agents together, and is nothing for one alone."""
+    max_agents: Annotated[int, Meta(ge=1)] | None = None
+    """null: as many as the worker."""
     curriculum: bool = False
     """Whether its environment may change while it trains."""
     verified: str | None = None

@@ -29,7 +29,7 @@ def check_capabilities(spec: RunSpec, worker: Capabilities) -> None:
         _one_of("env.family", spec.env.family, worker.env_families, name)
     _one_of("mode", spec.mode, worker.modes, name)
     _one_of("worker.source", spec.worker.source, worker.sources, name)
-    _check_algorithm(spec, worker.algorithms[spec.algo.name])
+    _check_algorithm(spec, worker.algorithms[spec.algo.name], worker)
     if worker.requires_gpu and not spec.resources.gpus:
         raise SpecError(f"{name} needs a GPU", where="resources.gpus", hint="set resources.gpus=1")
 
@@ -62,7 +62,7 @@ def _nearest_native(name: str, known: Mapping[str, Mapping[str, Any]]) -> str:
     return next((f"did you mean {owner!r}?" for key, owner in names.items() if owner and f"mean {key!r}" in hint), hint)
 
 
-def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:
+def _check_algorithm(spec: RunSpec, algorithm: Algorithm, worker: Capabilities) -> None:
     who = f"{spec.worker.name}'s {spec.algo.name}"
     if algorithm.unavailable and not spec.worker.python:
         hint = "an interpreter of yours that has it can run it: worker.python=PATH"
@@ -70,6 +70,7 @@ def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:
     if spec.worker.source not in algorithm.sources:
         hint = f"choose worker.source={' or '.join(algorithm.sources)}"
         raise SpecError(f"worker.source={spec.worker.source} has no {spec.algo.name}", where="algo.name", hint=hint)
+    _check_agents(spec, algorithm, worker, who)
     if algorithm.env_families is not None:
         _one_of("env.family", spec.env.family, algorithm.env_families, who)
     if algorithm.modes is not None:
@@ -85,6 +86,15 @@ def _check_algorithm(spec: RunSpec, algorithm: Algorithm) -> None:
         library_name = algorithm.hyperparameters[parameter]
         if library_name.startswith("=") and value != json.loads(only := library_name[1:]):
             raise SpecError(f"{missing}, and does what {only} would do", where=where, hint=f"set {where}={only}")
+
+
+def _check_agents(spec: RunSpec, algorithm: Algorithm, worker: Capabilities, who: str) -> None:
+    agents, most = spec.env.agents or 1, algorithm.max_agents or worker.max_agents
+    if agents < algorithm.min_agents:
+        hint = "choose an environment with more, such as env=mpe_simple_spread"
+        raise SpecError(f"{who} trains several agents, and {spec.env.id} has {agents}", where="algo.name", hint=hint)
+    if agents > most:
+        raise SpecError(f"{who} trains {most} at most, and {spec.env.id} has {agents}", where="env.agents")
 
 
 def _check_script(spec: RunSpec, worker: Capabilities) -> None:

@@ -15,6 +15,7 @@ from xuance.torch.agents import REGISTRY_Agents
 
 from xuance_worker.config import XuanCeConfig
 from xuance_worker.environments import Scaling
+from xuance_worker.team import clipped
 
 STEPS = 1000
 """Environment steps between two reports of the library's metrics, about."""
@@ -24,7 +25,9 @@ def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
     """The agent of ``config``; its metrics go to the session, and into TensorBoard's files where the spec says so."""
     directory = session.run_dir / "tensorboard"
     settings = {**config.settings, "log_dir": str(directory), "model_dir": str(directory)}
-    agent = REGISTRY_Agents[settings["agent"]](Namespace(**settings), vector)
+    if config.algorithm.team and len({str(space) for space in vector.observation_space.values()}) > 1:
+        settings["use_parameter_sharing"] = False  # one network takes observations of one shape
+    agent = REGISTRY_Agents[settings["agent"]](Options(**settings), vector)
     if config.spec.tracking.tensorboard and config.spec.mode in ("train", "resume_training"):
         session.artifact("tensorboard", directory)
         write = agent.log_infos
@@ -33,6 +36,13 @@ def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
         write = None
     agent.log_infos = Reporter(session, write)
     return agent
+
+
+class Options(Namespace):
+    """XuanCe's configuration; COMA turns a loss off by a threshold of None, which this torch refuses."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, 1.0 if name == "huber_delta" and value is None else value)
 
 
 class Reporter:
@@ -53,17 +63,30 @@ class Reporter:
             self._session.metric(name, value, self._session.env_steps)
 
 
-def player(agent: Any, config: XuanCeConfig, scaling: Scaling) -> Policy:
+def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
     """Actions of ``agent`` for a batch of observations: its best ones, or those that training would take."""
     best = config.spec.eval.deterministic
-    can_choose = "deterministic" in inspect.signature(agent.get_actions).parameters
-    how = {"deterministic": best} if can_choose else {"test_mode": best}
+    known = inspect.signature(agent.get_actions).parameters
+    how = {name: value for name, value in {"deterministic": best, "test_mode": best}.items() if name in known}
+    if config.algorithm.team:
+        return _team_player(agent, how, env.action_space)
+    scaling = Scaling(env.action_space)
 
     def act(observations: np.ndarray) -> np.ndarray:
         agent.n_envs = len(observations)
+        seen = agent._process_observation(observations.astype(np.float32))
         with torch.no_grad():
-            actions = agent.get_actions(agent._process_observation(observations.astype(np.float32)), **how)["actions"]
+            actions = agent.get_actions(seen, **how)["actions"]
         return np.stack([scaling(action) for action in np.asarray(actions)])
+
+    return act
+
+
+def _team_player(agent: Any, how: dict[str, bool], spaces: Any) -> Policy:
+    def act(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            actions = agent.get_actions(obs_dict=list(observations), **how)["actions"]
+        return np.array([clipped(action, spaces) for action in actions])
 
     return act
 

@@ -17,15 +17,38 @@ class Algorithm:
     """For each kind of action, what the file says otherwise."""
 
 
-def _classic(name: str, kinds: dict[str, str], *, on_policy: bool) -> Algorithm:
-    return Algorithm({kind: f"{name}/classic_control/{env}.yaml" for kind, env in kinds.items()}, on_policy)
+_ENVS = {"discrete": "CartPole-v1", "continuous": "Pendulum-v1"}
 
 
-_DISCRETE = {"discrete": "CartPole-v1"}
-_CONTINUOUS = {"continuous": "Pendulum-v1"}
-_BOTH = {**_DISCRETE, **_CONTINUOUS}
+def _single(name: str, *kinds: str, on_policy: bool = False) -> Algorithm:
+    return Algorithm({kind: f"{name}/classic_control/{_ENVS[kind]}.yaml" for kind in kinds}, on_policy)
+
+
+def _team(name: str, *kinds: str, on_policy: bool = False, **settings: dict[str, Any]) -> Algorithm:
+    own = {kind: {"continuous_action": kind == "continuous", **settings.get(kind, {})} for kind in kinds}
+    return Algorithm({kind: f"{name}/mpe/simple_spread_v3.yaml" for kind in kinds}, on_policy, True, own)
+
+
+_CATEGORICAL = {"policy": "Categorical_MAAC_Policy"}
+_GAUSSIAN = {"policy": "Gaussian_MAAC_Policy"}
 
 ALGORITHMS = {
-    "ppo": _classic("ppo", _BOTH, on_policy=True),
+    "ppo": _single("ppo", "discrete", "continuous", on_policy=True),
+    "mappo": _team("mappo", "discrete", "continuous", on_policy=True, discrete=_CATEGORICAL),
+    "ippo": _team("ippo", "discrete", "continuous", on_policy=True, discrete=_CATEGORICAL),
+    "coma": _team("coma", "discrete", on_policy=True),
+    "iac": _team("iac", "discrete", "continuous", on_policy=True, continuous=_GAUSSIAN),
+    "vdac": _team("vdac", "discrete", "continuous", on_policy=True, continuous=_GAUSSIAN),
+    "iql": _team("iql", "discrete"),
+    "vdn": _team("vdn", "discrete"),
+    "qmix": _team("qmix", "discrete"),
+    "wqmix": _team("wqmix", "discrete"),
+    "qtran": _team("qtran", "discrete"),
+    "iddpg": _team("iddpg", "continuous"),
+    "maddpg": _team("maddpg", "continuous"),
+    "itd3": _team("itd3", "continuous"),
+    "matd3": _team("matd3", "continuous"),
+    "isac": _team("isac", "continuous"),
+    "masac": _team("masac", "continuous"),
 }
 """By canonical name."""

@@ -10,6 +10,8 @@ from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 from xuance.environment import DummyVecEnv, RawEnvironment, XuanCeEnvWrapper
 
+from xuance_worker import team
+
 ENDLESS = 100_000
 """What an environment without a limit says is its longest episode."""
 
@@ -72,13 +74,17 @@ class Vector(DummyVecEnv):
 
 
 def make(spec: Spec) -> gymnasium.Env:
-    """The environment of ``spec``, as Gymnasium makes it."""
+    """The environment of ``spec``, for one agent or several."""
+    if spec.env.family == "mpe":
+        return team.make(spec)
     # rgb_array is what videos need, and costs nothing until something renders
     return gymnasium.make(spec.env.id, **{"render_mode": "rgb_array", **spec.env.kwargs})
 
 
 def vector_of(envs: list[Any]) -> Any:
     """XuanCe's vector of ``envs``."""
+    if isinstance(envs[0].unwrapped, team.TeamEnv):
+        return team.vector_of(envs)
     return Vector([lambda env_seed, env=env: XuanCeEnvWrapper(Single(env)) for env in envs], 0)
 
 

@@ -52,4 +52,4 @@ class Playing:
         except RuntimeError as error:
             raise UserError(f"{path}: does not fit this run: {error}") from error
         self._session.checkpoint_loaded(path, self._loaded["env_steps"])
-        return agents.player(agent, self._config, environments.Scaling(env.action_space))
+        return agents.player(agent, self._config, env)

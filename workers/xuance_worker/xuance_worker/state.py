@@ -9,7 +9,7 @@ from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LinearLR
 
-_PROGRESS = ("current_step", "current_episode", "returns", "e_greedy", "noise_scale")
+_PROGRESS = ("current_step", "current_episode", "returns", "e_greedy", "egreedy", "noise_scale")
 _STATISTICS = ("obs_rms", "ret_rms")
 _NOT_OURS = ("policy", "config", "callback")
 """Attributes of a learner that are the agent's."""

@@ -26,7 +26,7 @@ def _single(name: str, *kinds: str, on_policy: bool = False) -> Algorithm:
 
 def _team(name: str, *kinds: str, on_policy: bool = False, **settings: dict[str, Any]) -> Algorithm:
     own = {kind: {"continuous_action": kind == "continuous", **settings.get(kind, {})} for kind in kinds}
-    return Algorithm({kind: f"{name}/mpe/simple_spread_v3.yaml" for kind in kinds}, on_policy, True, own)
+    return Algorithm(dict.fromkeys(kinds, f"{name}/mpe/simple_spread_v3.yaml"), on_policy, True, own)
 
 
 _CATEGORICAL = {"policy": "Categorical_MAAC_Policy"}

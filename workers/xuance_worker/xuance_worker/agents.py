@@ -69,7 +69,7 @@ def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
     known = inspect.signature(agent.get_actions).parameters
     how = {name: value for name, value in {"deterministic": best, "test_mode": best}.items() if name in known}
     if config.algorithm.team:
-        return _team_player(agent, how, env.action_space)
+        return _team_player(agent, how, env.unwrapped)
     scaling = Scaling(env.action_space)
 
     def act(observations: np.ndarray) -> np.ndarray:
@@ -82,11 +82,12 @@ def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
     return act
 
 
-def _team_player(agent: Any, how: dict[str, bool], spaces: Any) -> Policy:
+def _team_player(agent: Any, how: dict[str, bool], team: Any) -> Policy:
     def act(observations: np.ndarray) -> np.ndarray:
+        state = np.zeros((len(observations), *team.state_space.shape), np.float32)  # only critics look at it
         with torch.no_grad():
-            actions = agent.get_actions(obs_dict=list(observations), **how)["actions"]
-        return np.array([clipped(action, spaces) for action in actions])
+            actions = agent.get_actions(obs_dict=list(observations), state=state, **how)["actions"]
+        return np.array([clipped(action, team.action_space) for action in actions])
 
     return act
 

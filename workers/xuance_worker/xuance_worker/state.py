@@ -124,7 +124,8 @@ def _restore_optimizer(optimizer: Optimizer, saved: dict[str, Any]) -> None:
     settings = [{name: value for name, value in group.items() if name != "params"} for group in optimizer.param_groups]
     optimizer.load_state_dict(saved)
     for group, ours in zip(optimizer.param_groups, settings, strict=True):
-        group.update(ours, lr=group["lr"] if group["initial_lr"] == ours.get("initial_lr") else ours["lr"])
+        same_course = "initial_lr" in ours and group["initial_lr"] == ours["initial_lr"]
+        group.update(ours, lr=group["lr"] if same_course else ours["lr"])
 
 
 def _continue_schedule(schedule: LinearLR, saved: dict[str, Any]) -> None:

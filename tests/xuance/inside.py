@@ -1,4 +1,4 @@
-"""Runs inside the worker's virtualenv: a spec trained in one go, and the same spec stopped half way and resumed."""
+"""Runs inside the worker's virtualenv: each spec trained in one go, and the same stopped half way and resumed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StoppedHalfWay(Session):
 
 def train(spec: Any, folder: Path, stop_at: int = 0) -> Path:
     """Train as the kit's command line does; returns the last checkpoint. Events go to ``folder/events.jsonl``."""
-    folder.mkdir()
+    folder.mkdir(parents=True)
     events = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_CREAT)
     session = StoppedHalfWay(Emitter(events, spec.run_id, 1), folder)
     session.stop_at = stop_at
@@ -47,13 +47,18 @@ def train(spec: Any, folder: Path, stop_at: int = 0) -> Path:
     return checkpoint
 
 
-def main(spec_file: str, folder: str) -> None:
-    spec, place = load_spec(Path(spec_file)), Path(folder)
+def three_times(spec: Any, place: Path) -> dict[str, str]:
+    """The last checkpoints of a whole run, of a stopped one, and of that resumed."""
     whole = train(deepcopy(spec), place / "whole")
     stopped = train(deepcopy(spec), place / "stopped", spec.total_timesteps // 2)
     spec.mode, spec.resume.checkpoint = "resume_training", str(stopped)
     resumed = train(spec, place / "resumed")
-    print(json.dumps({"whole": str(whole), "stopped": str(stopped), "resumed": str(resumed)}))
+    return {"whole": str(whole), "stopped": str(stopped), "resumed": str(resumed)}
+
+
+def main(*files: str) -> None:
+    paths = [Path(file) for file in files]
+    print(json.dumps({path.stem: three_times(load_spec(path), path.with_suffix("")) for path in paths}))
 
 
 if __name__ == "__main__":

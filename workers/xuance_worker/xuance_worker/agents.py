@@ -12,6 +12,7 @@ import torch
 from mosaic_worker.rl.evaluation import Policy
 from mosaic_worker.session import Session
 from xuance.torch.agents import REGISTRY_Agents
+from xuance.torch.policies.core import CategoricalActorNet_SAC, GaussianActorNet_SAC
 
 from xuance_worker.config import XuanCeConfig
 from xuance_worker.environments import Scaling
@@ -28,6 +29,7 @@ def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
     if config.algorithm.team and len({str(space) for space in vector.observation_space.values()}) > 1:
         settings["use_parameter_sharing"] = False  # one network takes observations of one shape
     agent = REGISTRY_Agents[settings["agent"]](Options(**settings), vector)
+    _pace(agent, config)
     if config.spec.tracking.tensorboard and config.spec.mode in ("train", "resume_training"):
         session.artifact("tensorboard", directory)
         write = agent.log_infos
@@ -43,6 +45,21 @@ class Options(Namespace):
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, 1.0 if name == "huber_delta" and value is None else value)
+
+
+class Best:
+    """A distribution of actions that always gives its best one; XuanCe's SAC has no other way to ask for it."""
+
+    def __init__(self, distribution: Any) -> None:
+        self._distribution = distribution
+
+    def stochastic_sample(self) -> Any:
+        """The most probable action, of finitely many."""
+        return self._distribution.deterministic_sample()
+
+    def activated_rsample(self) -> Any:
+        """The mean, within its bounds."""
+        return self._distribution.activation_fn(self._distribution.mu)
 
 
 class Reporter:
@@ -68,6 +85,10 @@ def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
     best = config.spec.eval.deterministic
     known = inspect.signature(agent.get_actions).parameters
     how = {name: value for name, value in {"deterministic": best, "test_mode": best}.items() if name in known}
+    if best:
+        for module in agent.policy.modules():
+            if isinstance(module, GaussianActorNet_SAC | CategoricalActorNet_SAC):
+                module.register_forward_hook(lambda module, inputs, distribution: Best(distribution))
     if config.algorithm.team:
         return _team_player(agent, how, env.unwrapped)
     scaling = Scaling(env.action_space)
@@ -76,7 +97,8 @@ def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
         agent.n_envs = len(observations)
         seen = agent._process_observation(observations.astype(np.float32))
         with torch.no_grad():
-            actions = agent.get_actions(seen, **how)["actions"]
+            found = agent.get_actions(seen, **how)
+        actions = found["actions"] if isinstance(found, dict) else found  # NoisyDQN gives them bare
         return np.stack([scaling(action) for action in np.asarray(actions)])
 
     return act
@@ -90,6 +112,16 @@ def _team_player(agent: Any, how: dict[str, bool], team: Any) -> Policy:
         return np.array([clipped(action, team.action_space) for action in actions])
 
     return act
+
+
+def _pace(agent: Any, config: XuanCeConfig) -> None:
+    """Correct what XuanCe derives from the wrong count."""
+    pace, settings = config.pace, config.settings
+    if settings["agent"] == "A2C":  # its learning rate would fall as if every environment step were an update
+        updates = pace.total // pace.train_interval * settings["n_epochs"] * settings["n_minibatch"]
+        agent.learner.scheduler.total_iters = updates
+    if hasattr(agent, "PER_beta0"):  # it rises to 1 over one call of train, and a run has many
+        agent.PER_beta0 = 1.0 - (1.0 - agent.PER_beta0) * pace.chunk * pace.num_envs / pace.total
 
 
 def _remove_files(agent: Any, directory: Path) -> None:

@@ -20,8 +20,9 @@ class Algorithm:
 _ENVS = {"discrete": "CartPole-v1", "continuous": "Pendulum-v1"}
 
 
-def _single(name: str, *kinds: str, on_policy: bool = False) -> Algorithm:
-    return Algorithm({kind: f"{name}/classic_control/{_ENVS[kind]}.yaml" for kind in kinds}, on_policy)
+def _single(name: str, *kinds: str, on_policy: bool = False, **settings: Any) -> Algorithm:
+    files = {kind: f"{name}/classic_control/{_ENVS[kind]}.yaml" for kind in kinds}
+    return Algorithm(files, on_policy, settings=dict.fromkeys(kinds, settings))
 
 
 def _team(name: str, *kinds: str, on_policy: bool = False, **settings: dict[str, Any]) -> Algorithm:
@@ -34,6 +35,20 @@ _GAUSSIAN = {"policy": "Gaussian_MAAC_Policy"}
 
 ALGORITHMS = {
     "ppo": _single("ppo", "discrete", "continuous", on_policy=True),
+    "ppg": _single("ppg", "discrete", "continuous", on_policy=True),
+    "a2c": _single("a2c", "discrete", "continuous", on_policy=True, n_minibatch=1),
+    "reinforce": _single("pg", "discrete", "continuous", on_policy=True),
+    "dqn": _single("dqn", "discrete"),
+    "ddqn": _single("ddqn", "discrete"),
+    "dueldqn": _single("dueldqn", "discrete"),
+    "noisydqn": _single("noisydqn", "discrete"),
+    "perdqn": _single("perdqn", "discrete"),
+    "c51": _single("c51", "discrete"),
+    "qrdqn": _single("qrdqn", "discrete"),
+    "ddpg": _single("ddpg", "continuous"),
+    "td3": _single("td3", "continuous"),
+    "sac": _single("sac", "continuous"),
+    "discrete_sac": _single("sac", "discrete"),
     "mappo": _team("mappo", "discrete", "continuous", on_policy=True, discrete=_CATEGORICAL),
     "ippo": _team("ippo", "discrete", "continuous", on_policy=True, discrete=_CATEGORICAL),
     "coma": _team("coma", "discrete", on_policy=True),

@@ -13,7 +13,14 @@ from xuance_worker.native import check, defaults
 
 CHUNK = 100
 """Steps of each environment between two points where off-policy training can be left."""
-_NOT_IN_XUANCE: dict[str, Any] = {"target_kl": None, "clip_value_loss": False, "tau": 1.0}
+_NOT_IN_XUANCE: dict[str, Any] = {
+    "target_kl": None,
+    "clip_value_loss": False,
+    "tau": 1.0,
+    "target_policy_noise": 0.2,
+    "target_noise_clip": 0.5,
+    "autotune_alpha": False,
+}
 """Canonical hyperparameters that XuanCe fixes where the table has no name for them, and to what."""
 
 
@@ -57,7 +64,7 @@ class XuanCeConfig:
         check(algo, space, spec.algo.native)
         given = hyperparameters(spec)
         if not algorithm.on_policy and not algorithm.team:
-            given.setdefault("num_envs", 1)
+            given = {"num_envs": 1, "train_interval": given.get("num_envs", 1), **given}
         names = get_worker_metadata()["algorithms"][algo]["hyperparameters"]
         _refuse_unknown(algo, given, names)
         base = {**defaults(algo, space), **_plain(given, names)}

@@ -8,8 +8,9 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LinearLR
+from xuance.common.segtree_tool import SegmentTree
 
-_PROGRESS = ("current_step", "current_episode", "returns", "e_greedy", "egreedy", "noise_scale")
+_PROGRESS = ("current_step", "current_episode", "returns", "e_greedy", "egreedy", "noise_scale", "PER_beta")
 _STATISTICS = ("obs_rms", "ret_rms")
 _NOT_OURS = ("policy", "config", "callback")
 """Attributes of a learner that are the agent's."""
@@ -24,7 +25,7 @@ def capture_agent(agent: Any) -> dict[str, Any]:
         "tensors": {path: tensor.detach().clone() for path, tensor in _held(learner, torch.Tensor)},
         "optimizers": {path: optimizer.state_dict() for path, optimizer in _held(learner, Optimizer)},
         "schedules": {path: _schedule(schedule) for path, schedule in _held(learner, LinearLR)},
-        "iterations": learner.iterations,
+        "iterations": {name: value for name, value in vars(learner).items() if name.endswith("iterations")},
         "progress": {name: _plain(getattr(agent, name)) for name in _PROGRESS if hasattr(agent, name)},
         "statistics": {name: _moments(getattr(agent, name)) for name in _STATISTICS if hasattr(agent, name)},
     }
@@ -46,7 +47,7 @@ def restore_agent(agent: Any, saved: dict[str, Any]) -> None:
         _restore_optimizer(optimizer, saved["optimizers"][path])
     for path, schedule in _held(learner, LinearLR):
         _continue_schedule(schedule, saved["schedules"][path])
-    learner.iterations = saved["iterations"]
+    vars(learner).update(saved["iterations"])
     for name, value in saved["progress"].items():
         setattr(agent, name, value.numpy().copy() if isinstance(value, torch.Tensor) else value)
 
@@ -71,7 +72,9 @@ def memory_size(memory: Any) -> int:
 def capture_memory(memory: Any) -> dict[str, Any]:
     """Rows in use, and where the next one goes."""
     rows = {path: torch.from_numpy(np.ascontiguousarray(rows)).clone() for path, rows in _rows(memory)}
-    return {"ptr": int(memory.ptr), "size": int(memory.size), "rows": rows}
+    trees = {path: torch.tensor(tree._value, dtype=torch.float64) for path, tree in _trees(memory)}
+    highest = torch.from_numpy(memory._max_priority.copy()) if trees else None
+    return {"ptr": int(memory.ptr), "size": int(memory.size), "rows": rows, "trees": trees, "highest": highest}
 
 
 def restore_memory(memory: Any, saved: dict[str, Any]) -> None:
@@ -86,6 +89,11 @@ def restore_memory(memory: Any, saved: dict[str, Any]) -> None:
     memory.ptr, memory.size = saved["ptr"] % room, size
     for path, rows in _rows(memory):
         rows[:] = saved["rows"][path].numpy()
+    for path, tree in _trees(memory):
+        if len(saved["trees"][path]) != len(tree._value):
+            raise ValueError("its replay buffer is of another size, and priorities cannot be moved")
+        tree._value = saved["trees"][path].tolist()
+        memory._max_priority = saved["highest"].numpy().copy()
 
 
 def _rows(memory: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -93,6 +101,11 @@ def _rows(memory: Any) -> Iterator[tuple[str, np.ndarray]]:
     for path, array in _leaves(vars(memory), ""):
         if isinstance(array, np.ndarray) and array.shape[:2] == (memory.n_envs, memory.n_size):
             yield path, array[:, : int(memory.size)]
+
+
+def _trees(memory: Any) -> Iterator[tuple[str, SegmentTree]]:
+    """Sums and minima of priorities."""
+    return ((path, tree) for path, tree in _leaves(vars(memory), "") if isinstance(tree, SegmentTree))
 
 
 def _held(learner: Any, kind: type) -> Iterator[tuple[str, Any]]:

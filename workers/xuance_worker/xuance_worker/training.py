@@ -36,7 +36,7 @@ class Training:
             if self._session.wants_safe_point:
                 self._session.safe_point(self.save_checkpoint)
             self._agent.train(min(self._pace.chunk, left))
-        if not self._agent.learner.iterations:
+        if not self._config.algorithm.on_policy and not self._agent.learner.iterations:
             self._session.warning("nothing was learned: the budget ends before algo.learning_starts")
 
     def save_checkpoint(self, directory: Path) -> Path | None:

@@ -14,8 +14,8 @@ RUNS = {
     "ppo": ["total_timesteps=2048"],
     "dqn": ["algo=dqn", "total_timesteps=1200", *OFF_POLICY],
     "mappo": ["algo=mappo", "env=mpe_simple_spread", "total_timesteps=800", "algo.update_epochs=2"],
-    "qmix": ["algo=qmix", "env=mpe_simple_spread", "total_timesteps=3200", *OFF_POLICY],
-    "masac": ["algo=masac", "env=mpe_simple_push_continuous", "total_timesteps=3200", *OFF_POLICY],
+    "qmix": ["algo=qmix", "env=mpe_simple_spread", "total_timesteps=1600", *OFF_POLICY],
+    "masac": ["algo=masac", "env=mpe_simple_push_continuous", "total_timesteps=1600", *OFF_POLICY],
 }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from mosaic_worker.errors import UserError
 from mosaic_worker.rl.evaluation import Policy
 from mosaic_worker.session import Session
 from xuance.torch.agents import REGISTRY_Agents
@@ -23,10 +24,19 @@ STEPS = 1000
 
 
 def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
-    """The agent of ``config``; its metrics go to the session, and into TensorBoard's files where the spec says so."""
+    """The agent of ``config``; its metrics go to the session, and into TensorBoard's files where the spec says so.
+
+    Raises:
+        UserError: XuanCe has no such algorithm for agents that see different things.
+    """
     directory = session.run_dir / "tensorboard"
     settings = {**config.settings, "log_dir": str(directory), "model_dir": str(directory)}
     if config.algorithm.team and len({str(space) for space in vector.observation_space.values()}) > 1:
+        if settings["agent"] == "MAPPO":
+            raise UserError(
+                f"algo.name: XuanCe's mappo needs agents that see alike, and those of {config.spec.env.id} do not: "
+                "ippo does without"
+            )
         settings["use_parameter_sharing"] = False  # one network takes observations of one shape
     agent = REGISTRY_Agents[settings["agent"]](Options(**settings), vector)
     _pace(agent, config)
@@ -60,6 +70,11 @@ class Best:
     def activated_rsample(self) -> Any:
         """The mean, within its bounds."""
         return self._distribution.activation_fn(self._distribution.mu)
+
+    def activated_rsample_and_logprob(self) -> tuple[Any, Any]:
+        """The mean, and nothing about its probability: only updates want that."""
+        best = self.activated_rsample()
+        return best, torch.zeros(best.shape[:-1])
 
 
 class Reporter:

@@ -12,7 +12,7 @@ from xuance_worker.algorithms import ALGORITHMS, Algorithm
 from xuance_worker.native import check, defaults
 
 CHUNK = 100
-"""Steps of each environment between two points where off-policy training can be left."""
+"""Environment steps between two points where off-policy training can be left, about."""
 _NOT_IN_XUANCE: dict[str, Any] = {
     "target_kl": None,
     "clip_value_loss": False,
@@ -138,7 +138,7 @@ def _pace(spec: Spec, algorithm: Algorithm, base: dict[str, Any], given: dict[st
         if interval // base["n_minibatch"] == 0:
             raise UserError(f"algo.minibatches: {base['n_minibatch']} of a rollout of {interval} steps")
     else:
-        horizon = CHUNK
+        horizon = max(1, CHUNK // num_envs)
         _refuse_uneven("algo.train_interval", interval, num_envs)
         _refuse_uneven("algo.buffer_size", base["buffer_size"], num_envs)
     unit = interval if algorithm.on_policy else num_envs

@@ -30,6 +30,7 @@ def spec_file(machine: Machine, name: str, *overrides: str) -> Path:
 def inside(machine: Machine, script: Path, *arguments: str) -> Any:
     """What ``script`` prints last, run by the worker's interpreter."""
     command = [python(machine), str(script), *arguments]
-    done = subprocess.run(command, env=machine.variables, capture_output=True, text=True, check=False)
+    one_thread = {**machine.variables, "OMP_NUM_THREADS": "1"}  # as a run of one cpu has it
+    done = subprocess.run(command, env=one_thread, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])

@@ -106,11 +106,11 @@ def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
                 module.register_forward_hook(lambda module, inputs, distribution: Best(distribution))
     if config.algorithm.team:
         return _team_player(agent, how, env.unwrapped)
-    scaling = Scaling(env.action_space)
+    scaling, seen_as = Scaling(env.action_space), np.uint8 if agent.atari else np.float32
 
     def act(observations: np.ndarray) -> np.ndarray:
         agent.n_envs = len(observations)
-        seen = agent._process_observation(observations.astype(np.float32))
+        seen = agent._process_observation(observations.astype(seen_as))
         with torch.no_grad():
             found = agent.get_actions(seen, **how)
         actions = found["actions"] if isinstance(found, dict) else found  # NoisyDQN gives them bare

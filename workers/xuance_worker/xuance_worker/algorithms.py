@@ -9,19 +9,28 @@ class Algorithm:
     """One algorithm; a file is named below XuanCe's ``configs``."""
 
     files: dict[str, str]
-    """For each kind of action, discrete or continuous."""
+    """For each kind: discrete or continuous actions on vectors, or images, with discrete actions."""
     on_policy: bool
     team: bool = False
     """Whether it trains several agents."""
     settings: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """For each kind of action, what the file says otherwise."""
+    """For each kind, what the file says otherwise."""
+
+    @staticmethod
+    def kind(env: Any) -> str:
+        """Which of the kinds the environment of a spec is."""
+        return "image" if env.observation_space == "image" else str(env.action_space)
 
 
-_ENVS = {"discrete": "CartPole-v1", "continuous": "Pendulum-v1"}
+_FILES = {
+    "discrete": "classic_control/CartPole-v1",
+    "continuous": "classic_control/Pendulum-v1",
+    "image": "atari",
+}
 
 
 def _single(name: str, *kinds: str, on_policy: bool = False, **settings: Any) -> Algorithm:
-    files = {kind: f"{name}/classic_control/{_ENVS[kind]}.yaml" for kind in kinds}
+    files = {kind: f"{name}/{_FILES[kind]}.yaml" for kind in kinds}
     return Algorithm(files, on_policy, settings=dict.fromkeys(kinds, settings))
 
 
@@ -34,17 +43,17 @@ _CATEGORICAL = {"policy": "Categorical_MAAC_Policy"}
 _GAUSSIAN = {"policy": "Gaussian_MAAC_Policy"}
 
 ALGORITHMS = {
-    "ppo": _single("ppo", "discrete", "continuous", on_policy=True),
+    "ppo": _single("ppo", "discrete", "continuous", "image", on_policy=True),
     "ppg": _single("ppg", "discrete", "continuous", on_policy=True),
-    "a2c": _single("a2c", "discrete", "continuous", on_policy=True, n_minibatch=1),
+    "a2c": _single("a2c", "discrete", "continuous", "image", on_policy=True, n_minibatch=1),
     "reinforce": _single("pg", "discrete", "continuous", on_policy=True),
-    "dqn": _single("dqn", "discrete"),
-    "ddqn": _single("ddqn", "discrete"),
-    "dueldqn": _single("dueldqn", "discrete"),
-    "noisydqn": _single("noisydqn", "discrete"),
-    "perdqn": _single("perdqn", "discrete"),
-    "c51": _single("c51", "discrete"),
-    "qrdqn": _single("qrdqn", "discrete"),
+    "dqn": _single("dqn", "discrete", "image"),
+    "ddqn": _single("ddqn", "discrete", "image"),
+    "dueldqn": _single("dueldqn", "discrete", "image"),
+    "noisydqn": _single("noisydqn", "discrete", "image"),
+    "perdqn": _single("perdqn", "discrete", "image"),
+    "c51": _single("c51", "discrete", "image"),
+    "qrdqn": _single("qrdqn", "discrete", "image"),
     "ddpg": _single("ddpg", "continuous"),
     "td3": _single("td3", "continuous"),
     "sac": _single("sac", "continuous"),

@@ -54,20 +54,20 @@ class XuanCeConfig:
         Raises:
             UserError: XuanCe has no such algorithm or hyperparameter, or cannot do what is asked of it.
         """
-        algo, space = spec.algo.name, spec.env.action_space
+        algo, kind = spec.algo.name, Algorithm.kind(spec.env)
         if algo not in ALGORITHMS:
             raise UserError(f"algo.name: XuanCe has no {algo}")
         algorithm = ALGORITHMS[algo]
-        if space not in algorithm.files:
-            raise UserError(f"env.action_space: XuanCe's {algo} has no {space} actions")
+        if kind not in algorithm.files:
+            raise UserError(f"env: XuanCe's {algo} does not do {kind}")
         _refuse_missing_features(spec)
-        check(algo, space, spec.algo.native)
+        check(algo, kind, spec.algo.native)
         given = hyperparameters(spec)
         if not algorithm.on_policy and not algorithm.team:
             given = {"num_envs": 1, "train_interval": given.get("num_envs", 1), **given}
         names = get_worker_metadata()["algorithms"][algo]["hyperparameters"]
         _refuse_unknown(algo, given, names)
-        base = {**defaults(algo, space), **_plain(given, names)}
+        base = {**defaults(algo, kind), **_plain(given, names)}
         pace = _pace(spec, algorithm, base, given)
         settings = {**base, **_converted(given, names, pace), **spec.algo.native, "running_steps": pace.total}
         return cls(spec, algorithm, pace, {**settings, "seed": spec.seed, "env_id": spec.env.id})

@@ -28,26 +28,27 @@ _OF_THE_WORKER = (
     *(name for name in RUN if name not in _FREE),
     *("agent", "learner", "policy", "representation", "runner", "vectorize", "use_rnn", "continuous_action"),
     *("env_name", "env_id", "env_seed", "seed", "running_steps", "eval_interval", "test_episode"),
+    *("obs_type", "img_size", "num_stack", "frame_skip", "noop_max"),
     *("log_dir", "model_dir", "project_name", "wandb_user_name", "fps", "master_port", "clip_type"),
 )
 """Parameters that the worker sets, or that belong to what it does in XuanCe's place."""
 
 
-def defaults(algo: str, action_space: str) -> dict[str, Any]:
-    """XuanCe's configuration of ``algo`` for one kind of action, before anything of the spec."""
+def defaults(algo: str, kind: str) -> dict[str, Any]:
+    """XuanCe's configuration of ``algo`` for one kind of environment, before anything of the spec."""
     algorithm = ALGORITHMS[algo]
     configs = _configs()
-    own = algorithm.settings.get(action_space, {})
-    return {**_read(configs / "basic.yaml"), **_read(configs / algorithm.files[action_space]), **RUN, **own}
+    own = algorithm.settings.get(kind, {})
+    return {**_read(configs / "basic.yaml"), **_read(configs / algorithm.files[kind]), **RUN, **own}
 
 
-def check(algo: str, action_space: str, values: dict[str, Any]) -> None:
+def check(algo: str, kind: str, values: dict[str, Any]) -> None:
     """Refuse what XuanCe's configuration of ``algo`` lacks.
 
     Raises:
         UserError: names the parameter.
     """
-    known = _parameters(algo, [action_space])
+    known = _parameters(algo, [kind])
     for name in values:
         if name not in known:
             raise UserError(f"algo.native.{name}: XuanCe's {algo} has no such parameter")
@@ -60,10 +61,10 @@ def native_parameters() -> dict[str, dict[str, Any]]:
     return {algo: _parameters(algo, list(algorithm.files)) for algo, algorithm in ALGORITHMS.items()}
 
 
-def _parameters(algo: str, action_spaces: list[str]) -> dict[str, dict[str, Any]]:
+def _parameters(algo: str, kinds: list[str]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
-    for space in action_spaces:
-        for name, value in defaults(algo, space).items():
+    for kind in kinds:
+        for name, value in defaults(algo, kind).items():
             if name not in _OF_THE_WORKER:
                 found[name] = {"type": type(value).__name__, "default": value, "help": ""}
     names: dict[str, str] = get_worker_metadata()["algorithms"][algo]["hyperparameters"]

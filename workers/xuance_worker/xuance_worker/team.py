@@ -83,8 +83,8 @@ class Team(RawMultiAgentEnv):
 
     def step(self, action_dict: dict[str, Any]) -> Any:
         """Take a step with an action of each agent."""
-        taken = clipped(action_dict, self.action_space)
-        observations, _, terminated, truncated, info = self.env.step(taken)
+        action_dict.update(clipped(action_dict, self.action_space))  # in place: what is stored is what was done
+        observations, _, terminated, truncated, info = self.env.step(dict(action_dict))
         return observations, info["agent_rewards"], dict.fromkeys(self.agents, terminated), truncated, {}
 
     def state(self) -> Any:

@@ -79,7 +79,7 @@ class Game(Single):
 
     def reset(self, **options: Any) -> Any:
         """Begin a game, or go on with it after a lost life."""
-        if self.was_real_done:
+        if self.was_real_done or getattr(self.env, "restoring", False):
             self._episode_step, self._episode_score = 0, 0.0
             found = super().reset(**options)
         else:

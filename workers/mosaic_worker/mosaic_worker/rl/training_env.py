@@ -67,6 +67,11 @@ class TrainingEnv(gymnasium.Wrapper):
         """Let the next reset lead to where ``saved`` was captured."""
         self._saved = saved
 
+    @property
+    def restoring(self) -> bool:
+        """Whether the next reset leads to where an earlier run was."""
+        return self._saved is not None
+
     def _come_back(self, saved: Dict[str, Any]) -> Tuple[Any, Any]:
         self._saved, self._seed = None, None
         actions = [] if saved["actions"] is None else _rows(saved["actions"])

@@ -1,7 +1,8 @@
 """The guard: sees to it that nothing of an attempt outlives its supervisor, however that ends.
 
-Run as a program of its own (``python -I -S guard.py TOKEN``) it waits until its stdin closes, which the kernel does
-even after ``kill -9`` of the supervisor, and then kills every process of the attempt. Standard library only.
+Run as a program of its own (``python -I -S guard.py TOKEN SCRATCH``) it waits until its stdin closes, which the kernel
+does even after ``kill -9`` of the supervisor, and then kills every process of the attempt and removes its scratch
+directory. Standard library only.
 
 A process belongs to the attempt when it is in the worker's session, or when it carries the attempt's token in its
 environment: Ray's processes leave the group, and a double fork leaves the session.
@@ -10,6 +11,7 @@ environment: Ray's processes leave the group, and a double fork leaves the sessi
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 import time
@@ -64,6 +66,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     said = sys.stdin.buffer.read()
     kill_attempt(sys.argv[1], int(said) if said.strip().isdigit() else -1)
+    shutil.rmtree(sys.argv[2], ignore_errors=True)
 
 
 if __name__ == "__main__":

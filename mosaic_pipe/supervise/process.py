@@ -12,9 +12,10 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from mosaic_worker.protocol import ENV_ATTEMPT, ENV_TOKEN
+from mosaic_worker.protocol import ENV_ATTEMPT, ENV_SCRATCH, ENV_TOKEN
 
 from mosaic_pipe.supervise import guard
+from mosaic_pipe.supervise.scratch import Scratch
 from mosaic_pipe.supervise.start import Spawn, Start
 
 
@@ -39,12 +40,11 @@ class WorkerProcess:
         """
         token = secrets.token_hex(16)
         self._token = f"{ENV_TOKEN}={token}"
-        self._guard = subprocess.Popen(
-            [sys.executable, "-I", "-S", guard.__file__, self._token], stdin=subprocess.PIPE, start_new_session=True
-        )
+        self._scratch = Scratch()
+        self._guard = _start_guard(self._token, self._scratch)
         try:
-            marked = {**start.variables, ENV_TOKEN: token, ENV_ATTEMPT: str(attempt)}
-            self.pid = spawn(replace(start, variables=marked))
+            ours = {ENV_TOKEN: token, ENV_ATTEMPT: str(attempt), ENV_SCRATCH: str(self._scratch.path)}
+            self.pid = spawn(replace(start, variables={**start.variables, **ours}))
         except OSError:
             self._dismiss_guard()
             raise
@@ -87,6 +87,16 @@ class WorkerProcess:
         assert self._guard.stdin is not None
         self._guard.stdin.close()
         self._guard.wait()
+        self._scratch.remove()
+
+
+def _start_guard(token: str, scratch: Scratch) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-I", "-S", guard.__file__, token, str(scratch.path)],
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        pass_fds=[scratch.lock],
+    )
 
 
 def _collect_orphans(group: int, killed: Iterable[int]) -> None:

@@ -14,6 +14,9 @@ ENV_ATTEMPT = "MOSAIC_ATTEMPT"
 ENV_TOKEN = "MOSAIC_RUN_TOKEN"  # noqa: S105 - the variable's name; the token marks processes and guards nothing
 """Environment variable: marks every process of one attempt, also those that left its process group."""
 
+ENV_SCRATCH = "MOSAIC_SCRATCH"
+"""Environment variable: a directory with a short path, empty at first, that is removed when the attempt is over."""
+
 
 class ExitCode(IntEnum):
     """How a worker process ends. Anything else, or a signal, is a crash."""

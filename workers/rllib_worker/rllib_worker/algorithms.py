@@ -1,0 +1,77 @@
+"""RLlib's configs, filled in."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.ppo import PPOConfig
+from ray.tune.registry import register_env
+
+from rllib_worker import environments, native
+from rllib_worker.config import RllibConfig
+from rllib_worker.reports import SendTally
+
+_ENVIRONMENT = "mosaic"
+"""The name under which RLlib knows what makes the environments."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How an algorithm is configured before a spec's settings."""
+
+    config: type[AlgorithmConfig]
+    network: dict[str, Any] = field(default_factory=dict)
+    """Of the default networks, what is set otherwise than in RLlib."""
+    prepare: Callable[[Any, RllibConfig], None] = lambda algorithm, config: None
+
+
+def _ppo(algorithm: Any, config: RllibConfig) -> None:
+    algorithm.training(use_kl_loss=False, vf_clip_param=math.inf)
+    if config.clips_value_loss:
+        from rllib_worker.learners import ClippedValueLearner
+
+        algorithm.training(learner_class=ClippedValueLearner)
+
+
+_TANH = {"fcnet_hiddens": [64, 64], "fcnet_activation": "tanh", "vf_share_layers": False}
+
+RECIPES: dict[str, Recipe] = {
+    "ppo": Recipe(PPOConfig, _TANH, _ppo),
+}
+
+
+def algorithm_config(config: RllibConfig) -> Any:
+    """The algorithm's config, complete; RLlib checks it when the algorithm is built.
+
+    Raises:
+        UserError: there is no such parameter.
+    """
+    spec, layout, recipe = config.spec, config.layout, RECIPES[config.spec.algo.name]
+    native.check(spec.algo.name, spec.algo.native)
+    algorithm = recipe.config()
+    recipe.prepare(algorithm, config)
+    register_env(_ENVIRONMENT, environments.make_training)
+    algorithm.environment(
+        _ENVIRONMENT,
+        env_config={
+            "id": spec.env.id,
+            "kwargs": spec.env.kwargs,
+            "seed": spec.seed,
+            "envs_per_runner": layout.envs_per_runner,
+        },
+    )
+    algorithm.env_runners(
+        num_env_runners=layout.env_runners,
+        num_envs_per_env_runner=layout.envs_per_runner,
+        create_local_env_runner=not layout.env_runners,
+        sample_timeout_s=None,  # a slow environment is no failure
+    )
+    algorithm.learners(num_learners=layout.learners, num_gpus_per_learner=layout.gpus_per_learner)
+    algorithm.fault_tolerance(restart_failed_env_runners=False)  # an error in an environment ends the run
+    algorithm.callbacks(SendTally)
+    algorithm.debugging(seed=spec.seed, log_level="ERROR")
+    algorithm.reporting(log_gradients=False)
+    native.apply(algorithm, {**recipe.network, **config.settings})
+    return algorithm

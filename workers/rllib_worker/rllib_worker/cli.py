@@ -26,12 +26,15 @@ class RllibWorker:
             from rllib_worker.playing import Playing
 
             return Playing(config, session)
+        from rllib_worker.checkpoints import CHECKPOINTS
+
+        loaded = CHECKPOINTS.load_for(config.spec)
         from rllib_worker.cluster import Cluster
 
         cluster = Cluster(config)  # before anything of Ray is imported: it reads its environment variables then
         from rllib_worker.training import Training
 
-        return Training(config, session, cluster)
+        return Training(config, session, loaded, cluster)
 
     def native_parameters(self) -> dict[str, dict[str, Any]]:
         """What RLlib's configs take."""

@@ -72,6 +72,7 @@ def _set_environment(directory: Path) -> None:
         RAY_AUTH_MODE="token",
         RAY_AUTH_TOKEN_PATH=str(token),
         RAY_USAGE_STATS_ENABLED="0",
+        RAY_ENABLE_AUTO_CONNECT="0",
         RAY_worker_niceness="0",
         RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
     )
@@ -87,7 +88,7 @@ class _Starter(threading.Thread):
     def __init__(self, start: Callable[[], Any]) -> None:
         super().__init__(name="ray", daemon=True)
         self._start_ray = start
-        self._started, self._over = threading.Event(), threading.Event()
+        self._there, self._over = threading.Event(), threading.Event()
         self._error: BaseException | None = None
 
     def run(self) -> None:
@@ -96,12 +97,12 @@ class _Starter(threading.Thread):
             self._start_ray()
         except BaseException as error:
             self._error = error
-        self._started.set()
+        self._there.set()
         self._over.wait()
 
     def wait(self) -> None:
         """Wait until Ray is there."""
-        self._started.wait()
+        self._there.wait()
         if self._error:
             raise self._error
 

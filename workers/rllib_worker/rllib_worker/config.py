@@ -81,9 +81,9 @@ class RllibConfig:
         }
         if not self.spec.resume.checkpoint:
             return described
-        from rllib_worker import checkpoints  # imports torch
+        from rllib_worker.checkpoints import CHECKPOINTS  # imports torch
 
-        return {**described, "checkpoint": checkpoints.describe(self.spec)}
+        return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
 
 
 _COMPUTED = (

@@ -14,10 +14,25 @@ def make(context: Any) -> gymnasium.Env:
     return gymnasium.make(context["id"], **{"render_mode": "rgb_array", **context["kwargs"]})
 
 
+class Seeded(TrainingEnv):
+    """Takes its own seed instead of RLlib's, which are not the same for the same number of environments."""
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, Any]:
+        """Begin an episode, or come to where an earlier run was."""
+        return super().reset(options=options)
+
+
 def make_training(context: Any) -> gymnasium.Env:
     """The next environment of this process's env runner; RLlib's context adds ``worker_index``.
 
     Seeds are ``seed``, ``seed + 1``, … over all environments of all env runners; RLlib's own overlap.
     """
     before = (max(context.worker_index, 1) - 1) * context["envs_per_runner"]
-    return TrainingEnv(make(context), context["seed"] + before + TALLY.next_environment(), TALLY.stepped)
+    return Seeded(make(context), context["seed"] + before + TALLY.next_environment(), TALLY)
+
+
+def training_env_of(env: Any) -> TrainingEnv:
+    """What :func:`make_training` made, among the wrappers that RLlib put around it."""
+    while not isinstance(env, TrainingEnv):
+        env = env.env
+    return env

@@ -12,30 +12,36 @@ from ray.rllib.callbacks.callbacks import RLlibCallback
 
 KEY = "mosaic_tally"
 
+Ended = tuple[int, float, int, dict[str, float] | None]
+"""An episode: steps of its process until it ended, its raw return, its length, each agent's return."""
+
 
 @dataclass
 class Tally:
-    """What the environments of this process did since :meth:`take`."""
+    """What the environments of this process did since :meth:`take`; they report to it as to a session."""
 
     environments: int = 0
     steps: int = 0
-    episodes: list[tuple[int, float, int]] = field(default_factory=list)
-    """For each that ended: steps of this process until then, its raw return, its length."""
+    episodes: list[Ended] = field(default_factory=list)
 
     def next_environment(self) -> int:
         """The number of an environment that is being made, from 0."""
         self.environments += 1
         return self.environments - 1
 
-    def stepped(self, finished: tuple[float, int] | None) -> None:
-        """A step was taken; ``finished``: return and length of the episode that it ended."""
+    def tick(self) -> None:
+        """A step was taken."""
         self.steps += 1
-        if finished:
-            self.episodes.append((self.steps, *finished))
 
-    def take(self, runner: int) -> tuple[int, int, list[tuple[int, float, int]]]:
-        """The env runner's number, its steps, its episodes; counting begins anew."""
-        taken = (runner, self.steps, self.episodes)
+    def episode(
+        self, episode_return: float, episode_length: int, *, agent_returns: dict[str, float] | None = None
+    ) -> None:
+        """The last step ended an episode."""
+        self.episodes.append((self.steps, episode_return, episode_length, agent_returns))
+
+    def take(self, runner: int) -> dict[str, Any]:
+        """What there is, by the name of this env runner; counting begins anew."""
+        taken = {"runner": runner, "steps": self.steps, "episodes": self.episodes}
         self.steps, self.episodes = 0, []
         return taken
 
@@ -57,17 +63,23 @@ def report(result: dict[str, Any], session: Session) -> None:
     Env runners step side by side. An episode's ``env_steps`` are those that all had taken if each had kept step with
     the one that it ended in; with one env runner, that is exact.
     """
-    tallies = result.get("env_runners", {}).pop(KEY, [])
     steps: dict[int, int] = {}
-    ended: list[tuple[int, int, float, int]] = []
-    for runner, taken, episodes in tallies if isinstance(tallies, list) else []:
-        before = steps.get(runner, 0)
-        ended += [(before + at, runner, total, length) for at, total, length in episodes]
-        steps[runner] = before + taken
+    ended: list[tuple[int, int, Ended]] = []
+    for tally in _taken_out(result):
+        runner, before = tally["runner"], steps.get(tally["runner"], 0)
+        ended += [(before + episode[0], runner, episode) for episode in tally["episodes"]]
+        steps[runner] = before + tally["steps"]
     reported = 0
-    for at, _, total, length in sorted(ended):
+    for at, _, (_, total, length, agent_returns) in sorted(ended, key=lambda one: one[:2]):
         now = sum(min(at, own) for own in steps.values())
         session.tick(now - reported)
-        session.episode(total, length)
+        session.episode(total, length, agent_returns=agent_returns)
         reported = now
     session.tick(sum(steps.values()) - reported)
+
+
+def _taken_out(result: dict[str, Any]) -> list[dict[str, Any]]:
+    """RLlib gives a series as a list, a single item as itself, and none as NaN or not at all."""
+    found = result.get("env_runners", {}).pop(KEY, [])
+    found = found if isinstance(found, list) else [found]
+    return [tally for tally in found if isinstance(tally, dict)]

@@ -1,12 +1,18 @@
 """Training: RLlib's iterations, from the beginning or from where a checkpoint was taken."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mosaic_worker.errors import UserError
+from mosaic_worker.rl import randomness
 from mosaic_worker.session import Session
 from ray.train._internal.storage import StorageContext
 
+from rllib_worker import state
 from rllib_worker.algorithms import algorithm_config
+from rllib_worker.checkpoints import CHECKPOINTS
 from rllib_worker.cluster import Cluster
 from rllib_worker.config import RllibConfig
 from rllib_worker.reports import report
@@ -16,26 +22,42 @@ from rllib_worker.tracking import Metrics
 class Training:
     """One algorithm, left and taken up between two iterations."""
 
-    def __init__(self, config: RllibConfig, session: Session, cluster: Cluster) -> None:
+    def __init__(self, config: RllibConfig, session: Session, loaded: dict[str, Any] | None, cluster: Cluster) -> None:
         self._config, self._spec, self._session, self._cluster = config, config.spec, session, cluster
+        self._loaded = loaded
+        self._ready = False
         self._metrics = Metrics(session, self._spec)
         built = algorithm_config(config)
         self._algorithm: Any = built.algo_class(config=built, storage=_storage(cluster.directory))
-        self._ready = False
 
     def run(self) -> None:
         """Train until no further iteration fits into the budget."""
-        self._ready = True
+        if self._loaded is not None:
+            self._restore(self._loaded)
+            self._loaded, self._ready = None, True
         pace = self._config.pace
+        self._session.tick(0)  # the clock of steps a second runs from here, not from the first iteration's end
         while self._session.env_steps + pace.collected <= pace.total:
             self._session.safe_point(self.save_checkpoint)
             result = self._algorithm.train()
+            self._ready = True
             report(result, self._session)
             self._metrics.report(result)
 
     def save_checkpoint(self, directory: Path) -> Path | None:
         """Save all that training needs to go on; None where it was stopped before it could begin."""
-        return None
+        if not self._ready:
+            return None
+        facts = {
+            "algo": self._spec.algo.name,
+            "env_id": self._spec.env.id,
+            "env_steps": self._session.env_steps,
+            "learning_rate": self._config.settings.get("lr"),
+            "algorithm": state.plain(self._algorithm.get_state()),
+            "runners": state.capture_runners(self._algorithm),
+            "random": randomness.capture(),
+        }
+        return CHECKPOINTS.save(directory, facts)
 
     def close(self) -> None:
         """Let go of the algorithm, the files and Ray."""
@@ -43,7 +65,41 @@ class Training:
         self._algorithm.stop()
         self._cluster.close()
 
+    def _restore(self, loaded: dict[str, Any]) -> None:
+        path, pace = Path(self._spec.resume.checkpoint), self._config.pace
+        if loaded["env_steps"] + pace.collected > pace.total:
+            raise UserError(f"{path}: the checkpoint has used up this budget: {loaded['env_steps']} steps were taken")
+        self._session.continue_from(loaded["env_steps"])
+        with _fitting(path):
+            self._algorithm.set_state(state.unplain(loaded["algorithm"]))
+        rate = self._config.settings.get("lr")
+        if rate != loaded["learning_rate"] and isinstance(rate, float):
+            state.set_learning_rate(self._algorithm, rate)
+        self._restore_environments(loaded, path)
+        self._session.checkpoint_loaded(path, loaded["env_steps"])
+
+    def _restore_environments(self, loaded: dict[str, Any], path: Path) -> None:
+        layout, saved = self._config.layout, sum(len(runner["environments"]) for runner in loaded["runners"])
+        wanted = max(layout.env_runners, 1) * layout.envs_per_runner
+        if saved != wanted:
+            raise UserError(
+                f"{path}: does not fit this run: it has {saved} environments, and algo.num_envs is {wanted}"
+            )
+        if loaded["env_id"] != self._spec.env.id:
+            self._session.warning(f"the checkpoint is of {loaded['env_id']}: the environments begin new episodes")
+        elif restarted := state.restore_runners(self._algorithm, loaded["runners"]):
+            self._session.warning(f"{restarted} environments did not come to where they were: new episodes")
+        randomness.restore(loaded["random"])
+
 
 def _storage(directory: Path) -> StorageContext:
     """Where RLlib may write what it always writes: not into the user's home."""
     return StorageContext(str(directory), experiment_dir_name="rllib", trial_dir_name="run")
+
+
+@contextmanager
+def _fitting(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: does not fit this run: {error}") from error

@@ -1,0 +1,89 @@
+"""Evaluation and interaction: the networks of a checkpoint play, without Ray."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from gymnasium.spaces import Box
+from mosaic_worker.errors import UserError
+from mosaic_worker.rl.evaluation import Policy, evaluate
+from mosaic_worker.rl.interaction import Interaction
+from mosaic_worker.rl.monitor import Monitor
+from mosaic_worker.session import Session
+from ray.rllib.core import DEFAULT_MODULE_ID
+from ray.rllib.core.columns import Columns
+from ray.rllib.env import INPUT_ENV_SPACES
+from ray.rllib.utils.spaces.space_utils import unsquash_action
+
+from rllib_worker import environments, state
+from rllib_worker.algorithms import algorithm_config
+from rllib_worker.checkpoints import CHECKPOINTS
+from rllib_worker.config import RllibConfig
+
+
+class Playing:
+    """One algorithm's networks, and environments by themselves."""
+
+    def __init__(self, config: RllibConfig, session: Session) -> None:
+        self._config, self._spec, self._session = config, config.spec, session
+        self._algorithm = algorithm_config(config)
+        self._loaded = CHECKPOINTS.load_for(self._spec)
+
+    def run(self) -> None:
+        """Play the episodes of an evaluation."""
+        evaluate(self._spec, self._session, self._env, self._policy)
+
+    def interact(self, serve: Callable[[Interaction], None]) -> None:
+        """Serve one environment and, where there is a checkpoint, its policy."""
+        env = self._env()
+        serve(Interaction(env, self._policy(env) if self._loaded is not None else None, self._spec))
+
+    def save_checkpoint(self, directory: Path) -> None:
+        """Nothing was trained."""
+
+    def close(self) -> None:
+        """Nothing is left open."""
+
+    def _env(self) -> Any:
+        return Monitor(environments.make(vars(self._spec.env)))
+
+    def _policy(self, env: Any) -> Policy:
+        path = Path(self._spec.resume.checkpoint)
+        assert self._loaded is not None
+        spaces = (env.observation_space, env.action_space)
+        described = self._algorithm.get_multi_rl_module_spec(
+            spaces={INPUT_ENV_SPACES: spaces, DEFAULT_MODULE_ID: spaces}, inference_only=True
+        )
+        module = described.build()[DEFAULT_MODULE_ID]
+        saved = self._loaded["algorithm"]["learner_group"]["learner"]["rl_module"][DEFAULT_MODULE_ID]
+        try:
+            module.set_state(state.unplain(saved))
+        except RuntimeError as error:
+            raise UserError(f"{path}: does not fit this run: {error}") from error
+        self._session.checkpoint_loaded(path, self._loaded["env_steps"])
+        return _player(module, env.action_space, self._loaded["env_steps"], self._spec.eval.deterministic)
+
+
+def _player(module: Any, space: Any, env_steps: int, deterministic: bool) -> Policy:
+    """Actions of ``module``: its best ones, or those that training would take after ``env_steps`` steps."""
+
+    def act(observations: np.ndarray) -> np.ndarray:
+        with torch.no_grad():
+            taken = _actions(module, {Columns.OBS: torch.from_numpy(observations)}, env_steps, deterministic)
+        actions = taken.numpy()
+        return np.stack([unsquash_action(action, space) for action in actions]) if isinstance(space, Box) else actions
+
+    return act
+
+
+def _actions(module: Any, batch: dict[str, Any], env_steps: int, deterministic: bool) -> Any:
+    if deterministic:
+        said, kind = module.forward_inference(batch), module.get_inference_action_dist_cls
+    else:
+        said, kind = module.forward_exploration(batch, t=env_steps), module.get_exploration_action_dist_cls
+    if Columns.ACTIONS in said:
+        return said[Columns.ACTIONS]
+    distribution = kind().from_logits(said[Columns.ACTION_DIST_INPUTS])
+    return (distribution.to_deterministic() if deterministic else distribution).sample()

@@ -1,0 +1,108 @@
+"""The state of an algorithm and of its env runners as plain containers and tensors, and back."""
+
+from collections import deque
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from mosaic_worker.rl import randomness
+
+from rllib_worker.environments import training_env_of
+
+_ARRAY = "array"
+_TUPLE = "tuple"
+
+
+def plain(value: Any) -> Any:
+    """``value`` as ``torch.load(weights_only=True)`` can read it.
+
+    Raises:
+        TypeError: it holds something else than containers, arrays, tensors and numbers.
+    """
+    if isinstance(value, dict):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list | deque):
+        return [plain(item) for item in value]
+    if isinstance(value, tuple):
+        return {_TUPLE: [plain(item) for item in value]}
+    if isinstance(value, np.ndarray):
+        return {_ARRAY: torch.from_numpy(value.copy())}
+    if isinstance(value, np.generic):
+        return value.item()
+    if value is None or isinstance(value, bool | int | float | str | torch.Tensor):
+        return value
+    raise TypeError(f"a checkpoint cannot hold {type(value).__name__}")
+
+
+def unplain(value: Any) -> Any:
+    """What :func:`plain` was given; a deque is a list."""
+    if isinstance(value, list):
+        return [unplain(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {_ARRAY}:
+        return value[_ARRAY].numpy()
+    if value.keys() == {_TUPLE}:
+        return tuple(unplain(item) for item in value[_TUPLE])
+    return {name: unplain(item) for name, item in value.items()}
+
+
+def capture_runners(algorithm: Any) -> list[dict[str, Any]]:
+    """What the env runners have in hand, one after the other."""
+    return algorithm.env_runner_group.foreach_env_runner(_capture)
+
+
+def restore_runners(algorithm: Any, runners: list[dict[str, Any]]) -> int:
+    """Bring the env runners to where others were; returns how many environments had to begin new episodes.
+
+    Environments are handed on in their order, to as many env runners as there are; generators where it is as many.
+    """
+    environments = [one for runner in runners for one in zip(runner["environments"], runner["ended"], strict=True)]
+    group = algorithm.env_runner_group
+    count = group.num_remote_workers() or 1
+    share = len(environments) // count
+    parts = [
+        partial(
+            _restore,
+            environments=environments[number * share : (number + 1) * share],
+            random=runners[number]["random"] if len(runners) == count else None,
+        )
+        for number in range(count)
+    ]
+    return sum(group.foreach_env_runner(parts, local_env_runner=not group.num_remote_workers()))
+
+
+def set_learning_rate(algorithm: Any, rate: float) -> None:
+    """Let the optimisers go on with another learning rate than they were saved with."""
+    algorithm.learner_group.foreach_learner(partial(_set_learning_rate, rate=rate))
+
+
+def _capture(runner: Any) -> dict[str, Any]:
+    vector = runner.env.unwrapped
+    return {
+        "environments": [training_env_of(env).capture() for env in vector.envs],
+        "ended": vector._autoreset_envs.tolist(),
+        "random": randomness.capture(),
+    }
+
+
+def _restore(runner: Any, environments: list[tuple[dict[str, Any], bool]], random: dict[str, Any] | None) -> int:
+    vector = runner.env.unwrapped
+    envs = [training_env_of(env) for env in vector.envs]
+    for env, (saved, _) in zip(envs, environments, strict=True):
+        env.restore(saved)
+    runner._reset_envs_and_episodes(runner.config.explore)
+    for index, (env, (_, ended)) in enumerate(zip(envs, environments, strict=True)):
+        if ended and not env.restarted:  # its next step is the reset
+            vector._autoreset_envs[index] = True
+            runner._new_episode(index)
+    if random:
+        randomness.restore(random)
+    return sum(env.restarted for env in envs)
+
+
+def _set_learning_rate(learner: Any, rate: float) -> None:
+    for optimizer in learner._named_optimizers.values():
+        for group in optimizer.param_groups:
+            group["lr"] = rate

@@ -70,7 +70,8 @@ def restore_runners(algorithm: Any, runners: list[dict[str, Any]]) -> int:
         )
         for number in range(count)
     ]
-    return sum(group.foreach_env_runner(parts, local_env_runner=not group.num_remote_workers()))
+    remote = group.num_remote_workers() > 0
+    return sum(group.foreach_env_runner(parts if remote else parts[0], local_env_runner=not remote))
 
 
 def set_learning_rate(algorithm: Any, rate: float) -> None:

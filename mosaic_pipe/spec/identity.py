@@ -20,7 +20,7 @@ HASH_VERSION = 2
 
 # Where a run lives, who watches it, what it may use and what it is called cannot change its result.
 _WITHOUT_EFFECT = ("run_id", "schema_version", "checkpoint", "tracking", "fastlane", "resources", "sweep", "labels")
-_PLACES = {"worker": ("python", "path", "repository"), "resume": ("run", "checkpoint")}
+_PLACES = {"worker": ("python", "path", "repository", "ray"), "resume": ("run", "checkpoint")}
 
 
 def new_run_id() -> str:
@@ -35,7 +35,7 @@ def spec_hash(spec: RunSpec) -> str:
         del plain[key]
     for part, keys in _PLACES.items():
         for key in keys:
-            del plain[part][key]
+            plain[part].pop(key, None)
     if spec.mode != "policy_eval":
         del plain["eval"]
     digest = hashlib.sha256(canonical_json(plain).encode()).hexdigest()

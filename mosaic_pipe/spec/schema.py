@@ -31,6 +31,13 @@ class _Frozen(Struct, frozen=True, forbid_unknown_fields=True):
     """Base of every part of a spec: immutable, and an unknown key is an error."""
 
 
+class RayChoice(_Frozen, frozen=True):
+    """Which Ray a worker that needs one uses."""
+
+    address: str | None = None
+    """Of a cluster that is there, as ``host:port``; null: the run starts its own on this machine, and ends it."""
+
+
 class WorkerChoice(_Frozen, frozen=True):
     """Which worker, with which source of its library, and in which interpreter."""
 
@@ -44,6 +51,7 @@ class WorkerChoice(_Frozen, frozen=True):
     commit: str | None = None
     script: str | None = None
     """Path of the user's script, for a worker that runs one. Taken from a command line only, never from a config."""
+    ray: RayChoice | UnsetType = UNSET
 
 
 class AlgoSpec(_Frozen, frozen=True):

@@ -23,9 +23,11 @@ def raylet_of(run_dir: Path) -> int:
 
 @pytest.mark.parametrize("victim", ["worker", "supervisor", "raylet", "guard and supervisor"])
 def test_nothing_is_left_after_kill_9(machine: Machine, victim: str) -> None:
+    machine.run("workers", "install", "rllib")
     shared_memory = set(os.listdir("/dev/shm"))
     started = machine.start("worker=rllib", "total_timesteps=100000000", "tracking=none")
-    run_id = machine.wait_for_training([])
+    machine.wait_for(lambda: machine.events(machine.run_ids()[0], "episode"), seconds=180)
+    run_id = machine.run_ids()[0]
     run_dir = machine.run_dir(run_id)
     worker = machine.manifest(run_id)["attempts"][0]["worker_pid"]
     scratch = scratch_of(worker)

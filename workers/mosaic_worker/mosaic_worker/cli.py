@@ -122,14 +122,14 @@ def _train(worker: Worker, config: Path, checkpoint: Optional[Path]) -> int:
     try:
         session.started(worker=worker.package)
         heartbeat.start()
-        return _attempt(worker, spec, session)
+        return _attempt(worker, spec, session, heartbeat)
     except EventsLost as error:
         return _end_unheard(error)
     finally:
         heartbeat.stop()
 
 
-def _attempt(worker: Worker, spec: Spec, session: Session) -> int:
+def _attempt(worker: Worker, spec: Spec, session: Session, heartbeat: Heartbeat) -> int:
     """One attempt, from the spec to the last event."""
     runtime: Optional[WorkerRuntime] = None
     try:
@@ -141,9 +141,11 @@ def _attempt(worker: Worker, spec: Spec, session: Session) -> int:
             ending, code = Event.RUN_CANCELLED, ExitCode.STOPPED
         session.send_metrics()
         session.checkpoints.save(runtime.save_checkpoint)
+        heartbeat.stop()  # nothing comes after the last word, however long the library takes to let go
         session.emit(ending, session.summary())
         return code
     except (Exception, SystemExit) as error:
+        heartbeat.stop()
         return _failed(error, session)
     finally:
         if runtime is not None:

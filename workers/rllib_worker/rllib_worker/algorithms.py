@@ -6,7 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
+from ray.rllib.algorithms.appo import APPOConfig
+from ray.rllib.algorithms.dqn import DQNConfig
+from ray.rllib.algorithms.impala import IMPALAConfig
 from ray.rllib.algorithms.ppo import PPOConfig
+from ray.rllib.algorithms.sac import SACConfig
 from ray.tune.registry import register_env
 
 from rllib_worker import environments, native
@@ -35,10 +39,36 @@ def _ppo(algorithm: Any, config: RllibConfig) -> None:
         algorithm.training(learner_class=ClippedValueLearner)
 
 
+def _asynchronous(algorithm: Any, config: RllibConfig) -> None:
+    algorithm.reporting(min_time_s_per_iteration=0.25)  # between two iterations a run can be stopped
+
+
+def _q_learning(algorithm: Any, config: RllibConfig) -> None:
+    """The plain algorithm; ``algo.native`` can ask for RLlib's extensions."""
+    algorithm.training(double_q=False, dueling=False, replay_buffer_config=_replay_buffer(config))
+
+
+def _soft(algorithm: Any, config: RllibConfig) -> None:
+    rate = config.settings.get("critic_lr")
+    algorithm.training(replay_buffer_config=_replay_buffer(config), **({"alpha_lr": rate} if rate else {}))
+    algorithm.reporting(min_time_s_per_iteration=None)
+
+
+def _replay_buffer(config: RllibConfig) -> dict[str, Any]:
+    size = {} if config.buffer_size is None else {"capacity": config.buffer_size}
+    return {"type": "EpisodeReplayBuffer", **size}
+
+
 _TANH = {"fcnet_hiddens": [64, 64], "fcnet_activation": "tanh", "vf_share_layers": False}
+_RELU = {"fcnet_hiddens": [256, 256], "fcnet_activation": "relu"}
 
 RECIPES: dict[str, Recipe] = {
     "ppo": Recipe(PPOConfig, _TANH, _ppo),
+    "ppo_continuous_action": Recipe(PPOConfig, _TANH, _ppo),
+    "impala": Recipe(IMPALAConfig, _TANH, _asynchronous),
+    "appo": Recipe(APPOConfig, _TANH, _asynchronous),
+    "dqn": Recipe(DQNConfig, {"fcnet_hiddens": [128, 128], "fcnet_activation": "relu"}, _q_learning),
+    "sac": Recipe(SACConfig, _RELU, _soft),
 }
 
 

@@ -7,6 +7,7 @@ finds them, and its files lie in the attempt's scratch directory.
 import os
 import secrets
 import shutil
+import socket
 import sys
 import tempfile
 import threading
@@ -21,6 +22,10 @@ from rllib_worker.config import RllibConfig
 
 _OBJECT_STORE = 200 << 20
 """Bytes in /dev/shm; what does not fit goes to disk."""
+
+
+_PATIENCE = 10.0
+"""Seconds that a cluster has to answer."""
 
 
 class Cluster:
@@ -38,20 +43,16 @@ class Cluster:
         self.directory = Path(given or tempfile.mkdtemp(prefix="mosaic-"))
         """For files that end with the run."""
         self._is_ours = not given
-        _set_environment(self.directory)
+        address = config.spec.worker.ray.address
+        if address:
+            _refuse_silent(address)
+        os.environ.update(_EVERYWHERE)
+        os.environ.update({} if address else _on_this_machine(self.directory))
         import ray
 
         self._ray = ray
-        layout = config.layout
-        arguments = {
-            "address": "local",
-            "num_cpus": layout.env_runners + max(layout.learners, 1),
-            "num_gpus": config.spec.resources.gpus,
-            "include_dashboard": False,
-            "object_store_memory": _OBJECT_STORE,
-            "_temp_dir": str(self.directory),
-        }
-        self._starter = _Starter(lambda: ray.init(**arguments, log_to_driver=False, logging_level="ERROR"))
+        chosen = {"address": address} if address else _own(config, self.directory)
+        self._starter = _Starter(lambda: ray.init(**chosen, log_to_driver=False, logging_level="ERROR"))
         self._starter.start()
         self._starter.wait()
 
@@ -63,19 +64,46 @@ class Cluster:
             shutil.rmtree(self.directory, ignore_errors=True)
 
 
-def _set_environment(directory: Path) -> None:
+_EVERYWHERE = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_AUTO_CONNECT": "0",  # nothing but this module starts a Ray
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+}
+
+
+def _on_this_machine(directory: Path) -> dict[str, str]:
     token = directory / "token"
     token.touch(mode=0o600)
     token.write_text(secrets.token_hex(32), encoding="ascii")
-    os.environ.update(
-        RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER="0",  # it listens on the loopback interface only
-        RAY_AUTH_MODE="token",
-        RAY_AUTH_TOKEN_PATH=str(token),
-        RAY_USAGE_STATS_ENABLED="0",
-        RAY_ENABLE_AUTO_CONNECT="0",
-        RAY_worker_niceness="0",
-        RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO="0",
-    )
+    return {
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # it listens on the loopback interface only
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(token),
+        "RAY_worker_niceness": "0",
+    }
+
+
+def _own(config: RllibConfig, directory: Path) -> dict[str, Any]:
+    layout = config.layout
+    return {
+        "address": "local",
+        "num_cpus": layout.env_runners + max(layout.learners, 1),
+        "num_gpus": config.spec.resources.gpus,
+        "include_dashboard": False,
+        "object_store_memory": _OBJECT_STORE,
+        "_temp_dir": str(directory),
+    }
+
+
+def _refuse_silent(address: str) -> None:
+    """Ray itself would try for minutes."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise UserError(f"worker.ray.address: {address!r} is not host:port")
+    try:
+        socket.create_connection((host, int(port)), timeout=_PATIENCE).close()
+    except OSError as error:
+        raise UserError(f"worker.ray.address: nobody answers at {address}: {error.strerror or error}") from error
 
 
 class _Starter(threading.Thread):

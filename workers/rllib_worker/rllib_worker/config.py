@@ -1,6 +1,6 @@
 """A spec in RLlib's terms: what its configs are given, who samples and learns, and the pace of the training."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mosaic_worker.errors import UserError
@@ -8,7 +8,7 @@ from mosaic_worker.spec import Spec, hyperparameters
 
 from rllib_worker import get_worker_metadata
 
-_FIXED: dict[str, Any] = {"normalize_advantage": True, "target_kl": None}
+_FIXED: dict[str, Any] = {"normalize_advantage": True, "target_kl": None, "autotune_alpha": True}
 """Canonical hyperparameters that RLlib has no name for, and what it does."""
 
 
@@ -44,6 +44,8 @@ class RllibConfig:
     """Arguments of the methods of RLlib's config, by its own names: canonical ones translated, and ``algo.native``."""
     clips_value_loss: bool
     """As PPO's authors do, which RLlib does not: see ``learners.py``."""
+    buffer_size: int | None
+    """Transitions that the replay buffer holds; None: there is none."""
 
     @classmethod
     def from_spec(cls, spec: Spec) -> "RllibConfig":
@@ -59,13 +61,21 @@ class RllibConfig:
         given, names = hyperparameters(spec), algorithm["hyperparameters"]
         _refuse_unknown(spec.algo.name, given, names)
         layout = _layout(spec, given.get("num_envs", 1))
-        pace = _pace(spec, given)
+        pace = _pace(spec, given, layout)
         settings = {
             **{names[name]: value for name, value in given.items() if name not in _COMPUTED and value is not None},
-            **_computed(given, layout, pace),
+            **_learning_rate(given, pace),
+            **(_on_policy(given, layout, pace) if "rollout_steps" in given else _off_policy(given, layout, pace)),
             **spec.algo.native,
         }
-        return cls(spec, layout, pace, settings, given.get("clip_value_loss", False))
+        return cls(spec, layout, pace, settings, given.get("clip_value_loss", False), given.get("buffer_size"))
+
+    def refilling(self, env_steps: int) -> "RllibConfig":
+        """For a run that goes on after ``env_steps`` steps with an empty replay buffer: learning starts later."""
+        if self.buffer_size is None:
+            return self
+        starts = min(env_steps + self.settings[_STARTS], self.pace.total)
+        return replace(self, settings={**self.settings, _STARTS: starts})
 
     def describe(self) -> dict[str, Any]:
         """What would run, as plain data; the checkpoint is read for it.
@@ -86,6 +96,11 @@ class RllibConfig:
         return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
 
 
+_STARTS = "num_steps_sampled_before_learning_starts"
+_REPORTED = 250
+"""Environment steps of an iteration, at least, where updates are many: between two, a run can be stopped."""
+_ASYNCHRONOUS = ("impala", "appo")
+"""Env runners sample while the learner learns."""
 _COMPUTED = (
     "learning_rate",
     "anneal_learning_rate",
@@ -93,6 +108,11 @@ _COMPUTED = (
     "rollout_steps",
     "minibatches",
     "clip_value_loss",
+    "buffer_size",
+    "train_interval",
+    "epsilon_start",
+    "epsilon_end",
+    "exploration_fraction",
     *_FIXED,
 )
 """Canonical hyperparameters that are no argument of RLlib's as they are."""
@@ -118,19 +138,22 @@ def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> 
 
 
 def _layout(spec: Spec, num_envs: int) -> Layout:
-    """One core: all in the driver. More: an env runner on each; while they sample, the learner waits."""
-    runners = spec.resources.cpus if spec.resources.cpus > 1 else 0
+    """One core: all in the driver. More: an env runner on each; beside asynchronous ones, the learner keeps one."""
+    cpus, gpus = spec.resources.cpus, spec.resources.gpus
+    runners = 0 if cpus == 1 else cpus - 1 if spec.algo.name in _ASYNCHRONOUS else cpus
     if num_envs % max(runners, 1):
         raise UserError(
             f"algo.num_envs: {num_envs} environments are not divided evenly among the {runners} env runners that "
-            f"resources.cpus={spec.resources.cpus} makes"
+            f"resources.cpus={cpus} makes"
         )
-    gpus = spec.resources.gpus
     return Layout(runners, gpus if gpus > 1 else 0, min(gpus, 1), num_envs // max(runners, 1))
 
 
-def _pace(spec: Spec, given: dict[str, Any]) -> Pace:
-    collected = given.get("num_envs", 1) * given["rollout_steps"]
+def _pace(spec: Spec, given: dict[str, Any], layout: Layout) -> Pace:
+    num_envs = max(layout.env_runners, 1) * layout.envs_per_runner
+    collected = num_envs * given["rollout_steps"] if "rollout_steps" in given else given.get("train_interval", num_envs)
+    if collected % num_envs:
+        raise UserError(f"algo.train_interval: {collected} is no multiple of algo.num_envs={num_envs}")
     if spec.total_timesteps < collected:
         raise UserError(
             f"total_timesteps: {spec.total_timesteps} is less than what {spec.algo.name} collects for one update, "
@@ -139,18 +162,32 @@ def _pace(spec: Spec, given: dict[str, Any]) -> Pace:
     return Pace(collected, spec.total_timesteps)
 
 
-def _computed(given: dict[str, Any], layout: Layout, pace: Pace) -> dict[str, Any]:
-    learners = max(layout.learners, 1)
-    batch = pace.collected // learners
-    if pace.collected % learners or batch < given.get("minibatches", 1):
-        raise UserError(
-            f"algo.minibatches: {given.get('minibatches', 1)} for each of {learners} learners, of a rollout of "
-            f"{pace.collected} steps"
-        )
+def _learning_rate(given: dict[str, Any], pace: Pace) -> dict[str, Any]:
+    if "learning_rate" not in given:
+        return {}
     rate = given["learning_rate"]
-    return {
-        "lr": [[0, rate], [pace.total, 0.0]] if given.get("anneal_learning_rate") else rate,
-        "train_batch_size_per_learner": batch,
-        "minibatch_size": batch // given.get("minibatches", 1),
-        "rollout_fragment_length": given["rollout_steps"],
+    return {"lr": [[0, rate], [pace.total, 0.0]] if given.get("anneal_learning_rate") else rate}
+
+
+def _on_policy(given: dict[str, Any], layout: Layout, pace: Pace) -> dict[str, Any]:
+    learners, minibatches = max(layout.learners, 1), given.get("minibatches", 1)
+    batch = pace.collected // learners
+    if pace.collected % learners or batch < minibatches:
+        raise UserError(
+            f"algo.minibatches: {minibatches} for each of {learners} learners, of a rollout of {pace.collected} steps"
+        )
+    sizes = {"train_batch_size_per_learner": batch, "rollout_fragment_length": given["rollout_steps"]}
+    return {**sizes, "minibatch_size": batch // minibatches} if "minibatches" in given else sizes
+
+
+def _off_policy(given: dict[str, Any], layout: Layout, pace: Pace) -> dict[str, Any]:
+    """RLlib makes one update after each collection."""
+    fragment = pace.collected // (max(layout.env_runners, 1) * layout.envs_per_runner)
+    settings = {
+        "rollout_fragment_length": fragment,
+        "min_sample_timesteps_per_iteration": max(pace.collected, _REPORTED),
     }
+    if "epsilon_start" in given:
+        falls = max(1, round(given.get("exploration_fraction", 0.0) * pace.total))
+        settings["epsilon"] = [[0, given["epsilon_start"]], [falls, given.get("epsilon_end", given["epsilon_start"])]]
+    return settings

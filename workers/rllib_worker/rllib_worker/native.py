@@ -21,7 +21,13 @@ _SET = {
     "train_batch_size_per_learner": "algo.num_envs and algo.rollout_steps",
 }
 """Arguments that other keys of a spec set."""
-_OURS = ("gym_env_vectorize_mode", "remote_worker_envs", "episodes_to_numpy", "num_gpus_per_env_runner")
+_OURS = (
+    "gym_env_vectorize_mode",
+    "remote_worker_envs",
+    "episodes_to_numpy",
+    "num_gpus_per_env_runner",
+    "store_buffer_in_checkpoints",
+)
 """Arguments that have to be as the worker needs them."""
 _PLAIN = {bool: "bool", int: "int", float: "float", str: "str", list: "list"}
 
@@ -88,7 +94,7 @@ def _plain_type(hint: Any, default: Any) -> str | None:
     """The type's name where a spec can say it; None for classes, callables and what the library has given up."""
     if type(default) in _PLAIN:
         return _PLAIN[type(default)]
-    named = {_PLAIN[option] for option in typing.get_args(hint) if option in _PLAIN}
+    named = {_PLAIN[option] for option in typing.get_args(hint) if isinstance(option, type) and option in _PLAIN}
     return (named.pop() if len(named) == 1 else "any") if default is None and named else None
 
 

@@ -23,6 +23,7 @@ class Training:
     """One algorithm, left and taken up between two iterations."""
 
     def __init__(self, config: RllibConfig, session: Session, loaded: dict[str, Any] | None, cluster: Cluster) -> None:
+        config = config.refilling(loaded["env_steps"]) if loaded else config
         self._config, self._spec, self._session, self._cluster = config, config.spec, session, cluster
         self._loaded = loaded
         self._ready = False
@@ -72,6 +73,8 @@ class Training:
         self._session.continue_from(loaded["env_steps"])
         with _fitting(path):
             self._algorithm.set_state(state.unplain(loaded["algorithm"]))
+        if self._config.buffer_size is not None:
+            self._session.warning("RLlib's replay buffer is not in the checkpoint: it is filled anew")
         rate = self._config.settings.get("lr")
         if rate != loaded["learning_rate"] and isinstance(rate, float):
             state.set_learning_rate(self._algorithm, rate)

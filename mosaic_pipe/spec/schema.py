@@ -66,6 +66,8 @@ class AlgoSpec(_Frozen, frozen=True):
 
     network: Network | UnsetType = UNSET
     """``library``: the one that the library builds; ``auto``: the worker's choice for the environment."""
+    policies: Literal["shared", "independent", "by_group"] | UnsetType = UNSET
+    """Where several agents act: one policy for all, one for each, or one for all whose names differ by a number."""
     # Optimisation
     learning_rate: PositiveFloat | UnsetType = UNSET
     """Step size of the optimiser."""

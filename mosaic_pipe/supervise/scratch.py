@@ -47,7 +47,7 @@ class Scratch:
 
 def _remove_abandoned(base: Path) -> None:
     for lock in base.glob(f"{_PREFIX}*/{_LOCK}"):
-        with contextlib.suppress(OSError):  # it is locked, somebody else's, or just went away
-            with lock.open("r+b") as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(lock.parent, ignore_errors=True)
+        # an OSError: it is locked, somebody else's, or just went away
+        with contextlib.suppress(OSError), lock.open("r+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(lock.parent, ignore_errors=True)

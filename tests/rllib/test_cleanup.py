@@ -8,44 +8,59 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from machine import Machine, processes_of
+from machine import Machine
 
 
-def scratch_of(pid: int) -> Path:
-    """The scratch directory that a worker was given."""
-    variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return Path(next(v for v in variables if v.startswith(b"MOSAIC_SCRATCH=")).decode().partition("=")[2])
+def variable_of(pid: int, name: str) -> str:
+    """A variable of a process's environment; empty where it has none, or is not there."""
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return ""
+    return next((v.decode().partition("=")[2] for v in variables if v.startswith(name.encode() + b"=")), "")
 
 
-def raylet_of(run_dir: Path) -> int:
-    return next(pid for pid in processes_of(run_dir) if b"raylet" in Path(f"/proc/{pid}/cmdline").read_bytes()[:400])
+def processes_with(token: str) -> dict[int, str]:
+    """Living processes of an attempt, with their command lines."""
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return {pid: command_of(pid) for pid in pids if variable_of(pid, "MOSAIC_RUN_TOKEN") == token}
+
+
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+    except OSError:
+        return ""
+
+
+def guard_of(supervisor: int) -> int:
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+    return next(int(child) for child in children if "guard.py" in command_of(int(child)))
 
 
 @pytest.mark.parametrize("victim", ["worker", "supervisor", "raylet", "guard and supervisor"])
 def test_nothing_is_left_after_kill_9(machine: Machine, victim: str) -> None:
     machine.run("workers", "install", "rllib")
-    shared_memory = set(os.listdir("/dev/shm"))
+    shared_memory = set(Path("/dev/shm").iterdir())
     started = machine.start("worker=rllib", "total_timesteps=100000000", "tracking=none")
     machine.wait_for(lambda: machine.events(machine.run_ids()[0], "episode"), seconds=180)
-    run_id = machine.run_ids()[0]
-    run_dir = machine.run_dir(run_id)
-    worker = machine.manifest(run_id)["attempts"][0]["worker_pid"]
-    scratch = scratch_of(worker)
+    worker = machine.manifest()["attempts"][0]["worker_pid"]
+    token, scratch = variable_of(worker, "MOSAIC_RUN_TOKEN"), Path(variable_of(worker, "MOSAIC_SCRATCH"))
     assert scratch.parent == Path(tempfile.gettempdir())
     assert scratch.stat().st_mode & 0o777 == 0o700
     assert (scratch / "session_latest").exists()
+    living = processes_with(token)
+    (raylet,) = (pid for pid, command in living.items() if "/raylet/raylet " in command)
+    assert any("gcs_server" in command for command in living.values())
+
     if victim == "guard and supervisor":
-        (guard,) = (pid for pid in children_of(started.pid) if pid != worker)
-        os.kill(guard, signal.SIGKILL)
-    os.kill({"worker": worker, "raylet": raylet_of(run_dir)}.get(victim, started.pid), signal.SIGKILL)
-    machine.wait_for(lambda: not processes_of(run_dir), seconds=60)
+        os.kill(guard_of(started.pid), signal.SIGKILL)
+    os.kill({"worker": worker, "raylet": raylet}.get(victim, started.pid), signal.SIGKILL)
+    machine.wait_for(lambda: not processes_with(token), seconds=90)
     started.communicate(timeout=60)
     if victim == "guard and supervisor":  # nobody was left to remove it: the next run on this machine does
         machine.run("worker=random", "algo=random", "total_timesteps=100")
     machine.wait_for(lambda: not scratch.exists(), seconds=5)
-    assert set(os.listdir("/dev/shm")) <= shared_memory
+    assert set(Path("/dev/shm").iterdir()) <= shared_memory
     assert not (Path.home() / "ray_results").exists()
-
-
-def children_of(pid: int) -> list[int]:
-    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    assert not (Path.home() / ".ray").exists()

@@ -13,7 +13,7 @@ from ray.rllib.algorithms.ppo import PPOConfig
 from ray.rllib.algorithms.sac import SACConfig
 from ray.tune.registry import register_env
 
-from rllib_worker import environments, native
+from rllib_worker import environments, native, team
 from rllib_worker.config import RllibConfig
 from rllib_worker.reports import SendTally
 
@@ -87,11 +87,14 @@ def algorithm_config(config: RllibConfig) -> Any:
         _ENVIRONMENT,
         env_config={
             "id": spec.env.id,
+            "family": spec.env.family,
             "kwargs": spec.env.kwargs,
             "seed": spec.seed,
             "envs_per_runner": layout.envs_per_runner,
         },
     )
+    if config.policies:
+        team.configure(algorithm, environments.make(vars(spec.env)), config.policies)
     algorithm.env_runners(
         num_env_runners=layout.env_runners,
         num_envs_per_env_runner=layout.envs_per_runner,

@@ -44,6 +44,8 @@ class RllibConfig:
     """Arguments of the methods of RLlib's config, by its own names: canonical ones translated, and ``algo.native``."""
     clips_value_loss: bool
     """As PPO's authors do, which RLlib does not: see ``learners.py``."""
+    policies: str | None
+    """Which agents share a policy; None: there is one agent."""
     buffer_size: int | None
     """Transitions that the replay buffer holds; None: there is none."""
 
@@ -68,7 +70,8 @@ class RllibConfig:
             **(_on_policy(given, layout, pace) if "rollout_steps" in given else _off_policy(given, layout, pace)),
             **spec.algo.native,
         }
-        return cls(spec, layout, pace, settings, given.get("clip_value_loss", False), given.get("buffer_size"))
+        clips = given.get("clip_value_loss", False)
+        return cls(spec, layout, pace, settings, clips, _policies(spec, given), given.get("buffer_size"))
 
     def refilling(self, env_steps: int) -> "RllibConfig":
         """For a run that goes on after ``env_steps`` steps with an empty replay buffer: learning starts later."""
@@ -87,6 +90,7 @@ class RllibConfig:
             "env_id": self.spec.env.id,
             "layout": asdict(self.layout),
             "pace": asdict(self.pace),
+            "policies": self.policies,
             "settings": self.settings,
         }
         if not self.spec.resume.checkpoint:
@@ -108,6 +112,7 @@ _COMPUTED = (
     "rollout_steps",
     "minibatches",
     "clip_value_loss",
+    "policies",
     "buffer_size",
     "train_interval",
     "epsilon_start",
@@ -160,6 +165,13 @@ def _pace(spec: Spec, given: dict[str, Any], layout: Layout) -> Pace:
             f"{collected} steps"
         )
     return Pace(collected, spec.total_timesteps)
+
+
+def _policies(spec: Spec, given: dict[str, Any]) -> str | None:
+    several = getattr(spec.env, "agents", 1) > 1
+    if "policies" in given and not several:
+        raise UserError(f"algo.policies: {spec.env.id} has one agent, and one policy")
+    return given.get("policies", "shared") if several else None
 
 
 def _learning_rate(given: dict[str, Any], pace: Pace) -> dict[str, Any]:

@@ -3,13 +3,17 @@
 from typing import Any
 
 import gymnasium
+from mosaic_worker.rl import team as particles
 from mosaic_worker.rl.training_env import TrainingEnv
 
 from rllib_worker.reports import TALLY
+from rllib_worker.team import Team
 
 
 def make(context: Any) -> gymnasium.Env:
-    """The plain environment that ``context`` (``id``, ``kwargs``) names, as Gymnasium makes it."""
+    """The plain environment that ``context`` (``id``, ``family``, ``kwargs``) names."""
+    if context["family"] == "mpe":
+        return particles.make(context["id"], context["kwargs"])
     # rgb_array is what frames need, and costs nothing until something renders
     return gymnasium.make(context["id"], **{"render_mode": "rgb_array", **context["kwargs"]})
 
@@ -28,11 +32,12 @@ def make_training(context: Any) -> gymnasium.Env:
     Seeds are ``seed``, ``seed + 1``, … over all environments of all env runners; RLlib's own overlap.
     """
     before = (max(context.worker_index, 1) - 1) * context["envs_per_runner"]
-    return Seeded(make(context), context["seed"] + before + TALLY.next_environment(), TALLY)
+    env = Seeded(make(context), context["seed"] + before + TALLY.next_environment(), TALLY)
+    return Team(env) if context["family"] == "mpe" else env
 
 
 def training_env_of(env: Any) -> TrainingEnv:
-    """What :func:`make_training` made, among the wrappers that RLlib put around it."""
+    """What watches the environment, among the wrappers around it."""
     while not isinstance(env, TrainingEnv):
         env = env.env
     return env

@@ -21,6 +21,7 @@ from rllib_worker import environments, state
 from rllib_worker.algorithms import algorithm_config
 from rllib_worker.checkpoints import CHECKPOINTS
 from rllib_worker.config import RllibConfig
+from rllib_worker.team import module_of, spaces_of
 
 
 class Playing:
@@ -50,20 +51,39 @@ class Playing:
         return Monitor(environments.make(vars(self._spec.env)))
 
     def _policy(self, env: Any) -> Policy:
-        path = Path(self._spec.resume.checkpoint)
+        path, policies = Path(self._spec.resume.checkpoint), self._config.policies
         assert self._loaded is not None
         spaces = (env.observation_space, env.action_space)
+        own = spaces_of(env, policies) if policies else {DEFAULT_MODULE_ID: spaces}
         described = self._algorithm.get_multi_rl_module_spec(
-            spaces={INPUT_ENV_SPACES: spaces, DEFAULT_MODULE_ID: spaces}, inference_only=True
+            spaces={INPUT_ENV_SPACES: spaces, **own}, inference_only=True
         )
-        module = described.build()[DEFAULT_MODULE_ID]
-        saved = self._loaded["algorithm"]["learner_group"]["learner"]["rl_module"][DEFAULT_MODULE_ID]
+        modules, saved = described.build(), self._loaded["algorithm"]["learner_group"]["learner"]["rl_module"]
         try:
-            module.set_state(state.unplain(saved))
-        except RuntimeError as error:
+            for name in own:
+                modules[name].set_state(state.unplain(saved[name]))
+        except (RuntimeError, KeyError) as error:
             raise UserError(f"{path}: does not fit this run: {error}") from error
-        self._session.checkpoint_loaded(path, self._loaded["env_steps"])
-        return _player(module, env.action_space, self._loaded["env_steps"], self._spec.eval.deterministic)
+        env_steps = self._loaded["env_steps"]
+        self._session.checkpoint_loaded(path, env_steps)
+        players = {
+            name: _player(modules[name], space, env_steps, self._spec.eval.deterministic)
+            for name, (_, space) in own.items()
+        }
+        return _team(players, env.unwrapped.agents, policies) if policies else players[DEFAULT_MODULE_ID]
+
+
+def _team(players: dict[str, Policy], agents: list[str], policies: str) -> Policy:
+    """Actions of all agents, by name, for observations by name."""
+
+    def act(observations: np.ndarray) -> Any:
+        actions = {
+            agent: players[module_of(agent, policies=policies)](np.stack([seen[agent] for seen in observations]))
+            for agent in agents
+        }
+        return [{agent: actions[agent][number] for agent in agents} for number in range(len(observations))]
+
+    return act
 
 
 def _player(module: Any, space: Any, env_steps: int, deterministic: bool) -> Policy:

@@ -5,6 +5,8 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
+from mosaic_worker.rl.team import TeamEnv
+from mosaic_worker.rl.team import make as make_team
 from mosaic_worker.rl.training_env import TrainingEnv
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
@@ -119,7 +121,7 @@ class GameVector(Vector, DummyVecEnv_Atari):
 def make(spec: Spec) -> gymnasium.Env:
     """The environment of ``spec``, for one agent or several."""
     if spec.env.family == "mpe":
-        return team.make(spec)
+        return make_team(spec.env.id, spec.env.kwargs)
     if spec.env.family == "atari":
         return _game(spec)
     # rgb_array is what videos need, and costs nothing until something renders
@@ -128,7 +130,7 @@ def make(spec: Spec) -> gymnasium.Env:
 
 def vector_of(envs: list[Any]) -> Any:
     """XuanCe's vector of ``envs``."""
-    if isinstance(envs[0].unwrapped, team.TeamEnv):
+    if isinstance(envs[0].unwrapped, TeamEnv):
         return team.vector_of(envs)
     if hasattr(envs[0].unwrapped, "ale"):
         return GameVector([lambda env_seed, env=env: XuanCeAtariEnvWrapper(Game(env)) for env in envs], 0)

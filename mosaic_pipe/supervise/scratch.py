@@ -16,7 +16,7 @@ from pathlib import Path
 
 _PREFIX = "mosaic_run_"
 _LOCK = ".attempt"
-_LONGEST = 24
+_LONGEST = 16
 """Characters of a folder that scratch directories are made in; in a deeper one there is no room for sockets."""
 
 

@@ -48,7 +48,7 @@ def test_nothing_is_left_after_kill_9(machine: Machine, victim: str) -> None:
     token, scratch = variable_of(worker, "MOSAIC_RUN_TOKEN"), Path(variable_of(worker, "MOSAIC_SCRATCH"))
     assert scratch.parent == Path(tempfile.gettempdir())
     assert scratch.stat().st_mode & 0o777 == 0o700
-    assert (scratch / "session_latest").exists()
+    assert (scratch / "ray" / "session_latest").exists()
     living = processes_with(token)
     (raylet,) = (pid for pid, command in living.items() if "/raylet/raylet " in command)
     assert any("gcs_server" in command for command in living.values())

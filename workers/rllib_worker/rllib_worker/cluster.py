@@ -91,7 +91,7 @@ def _own(config: RllibConfig, directory: Path) -> dict[str, Any]:
         "num_gpus": config.spec.resources.gpus,
         "include_dashboard": False,
         "object_store_memory": _OBJECT_STORE,
-        "_temp_dir": str(directory),
+        "_temp_dir": str(directory / "ray"),  # Ray lets everybody write into it; nobody else gets into ours
     }
 
 

@@ -14,6 +14,7 @@ from machine import REPOSITORY, Machine, processes_of
 
 WORKERS = {
     "cleanrl": ["worker=cleanrl", "algo=ppo", "env=cartpole"],
+    "rllib": ["worker=rllib", "algo=ppo", "env=cartpole"],
     "random": ["worker=random", "algo=random", "env=cartpole"],
     "script": ["worker=script", "algo=script", "env=cartpole", f"worker.script={REPOSITORY}/tests/script/cartpole.sh"],
     "tianshou": ["worker=tianshou", "algo=ppo", "env=cartpole"],

@@ -1,0 +1,58 @@
+"""Canonical hyperparameters in RLlib's terms; what it lacks is refused before anything starts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from machine import Machine
+
+
+def test_ppo_in_rllibs_terms(machine: Machine) -> None:
+    answer = json.loads(machine.run("worker=rllib", "total_timesteps=2000", "--dry-run"))["worker"]
+    assert answer["layout"] == {"env_runners": 0, "learners": 0, "gpus_per_learner": 0, "envs_per_runner": 4}
+    assert answer["pace"] == {"collected": 512, "total": 2000}
+    settings = answer["settings"]
+    assert settings["lr"] == [[0, 2.5e-4], [2000, 0.0]]
+    assert (settings["train_batch_size_per_learner"], settings["minibatch_size"]) == (512, 128)
+    assert (settings["lambda_"], settings["clip_param"], settings["entropy_coeff"]) == (0.95, 0.2, 0.01)
+
+
+def test_env_runners_and_learners_follow_the_resources(machine: Machine) -> None:
+    synchronous = json.loads(machine.run("worker=rllib", "resources.cpus=4", "--dry-run"))["worker"]
+    assert synchronous["layout"]["env_runners"] == 4
+    assert synchronous["layout"]["envs_per_runner"] == 1
+    beside = json.loads(machine.run("worker=rllib", "algo=impala", "resources.cpus=3", "--dry-run"))["worker"]
+    assert (beside["layout"]["env_runners"], beside["layout"]["envs_per_runner"]) == (2, 2)
+
+
+def test_dqn_in_rllibs_terms(machine: Machine) -> None:
+    settings = json.loads(machine.run("worker=rllib", "algo=dqn", "total_timesteps=2000", "--dry-run"))["worker"][
+        "settings"
+    ]
+    assert settings["epsilon"] == [[0, 1.0], [1000, 0.05]]
+    assert settings["rollout_fragment_length"] == 10
+    assert settings["target_network_update_freq"] == 500
+
+
+@pytest.mark.parametrize(
+    ("overrides", "said"),
+    [
+        (["algo.target_kl=0.1"], "algo.target_kl: RLlib's ppo does not have it; it does what None would do"),
+        (["algo.normalize_advantage=false"], "it does what True would do"),
+        (["algo=dqn", "+algo.gae_lambda=0.9"], "rllib's dqn has no hyperparameter 'gae_lambda'"),
+        (["algo=dqn", "env=pendulum"], "does not do 'continuous'"),
+        (["algo=dqn", "env=mpe_simple_spread"], "trains 1 at most"),
+        (["total_timesteps=100"], "total_timesteps: 100 is less than what ppo collects for one update, 512 steps"),
+        (["resources.cpus=3"], "algo.num_envs: 4 environments are not divided evenly among the 3 env runners"),
+        (["+algo.native.clip_param=0.1"], "use algo.clip_coef"),
+        (["+algo.native.num_env_runners=2"], "use resources.cpus"),
+        (["+algo.native.kl_coef=2.0"], "did you mean 'kl_coeff'?"),
+        (["+algo.policies=independent"], "algo.policies: CartPole-v1 has one agent, and one policy"),
+        (["tracking=wandb"], "tracking.wandb: the RLlib worker does not do that yet"),
+    ],
+)
+def test_refused_before_anything_starts(machine: Machine, overrides: list[str], said: str) -> None:
+    machine.run("worker=rllib", *overrides, "--dry-run", expect=2)
+    assert said in machine.stderr
+    assert not machine.outputs.exists()

@@ -195,7 +195,7 @@ def _on_policy(given: dict[str, Any], layout: Layout, pace: Pace) -> dict[str, A
 def _off_policy(given: dict[str, Any], layout: Layout, pace: Pace) -> dict[str, Any]:
     """RLlib makes one update after each collection."""
     fragment = pace.collected // (max(layout.env_runners, 1) * layout.envs_per_runner)
-    settings = {
+    settings: dict[str, Any] = {
         "rollout_fragment_length": fragment,
         "min_sample_timesteps_per_iteration": max(pace.collected, _REPORTED),
     }

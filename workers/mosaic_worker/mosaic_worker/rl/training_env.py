@@ -1,6 +1,6 @@
 """One environment of training: watched, seeded, and brought to where an earlier run left it."""
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Protocol, Tuple
 
 import gymnasium
 import numpy as np
@@ -8,10 +8,23 @@ import torch
 
 from mosaic_worker.rl.monitor import Monitor, agent_returns, random_of, set_random
 from mosaic_worker.rl.randomness import plain, unplain
-from mosaic_worker.session import Session
 
 MAX_ACTIONS = 100_000
 """An episode of more actions is not played again: it would take too long."""
+
+
+class Listener(Protocol):
+    """Told what happens: a :class:`~mosaic_worker.session.Session`, or what stands for it in another process."""
+
+    def tick(self) -> None:
+        """A step was taken."""
+        ...
+
+    def episode(
+        self, episode_return: float, episode_length: int, *, agent_returns: Optional[Dict[str, float]] = None
+    ) -> None:
+        """The last step ended an episode."""
+        ...
 
 
 class TrainingEnv(gymnasium.Wrapper):
@@ -21,7 +34,7 @@ class TrainingEnv(gymnasium.Wrapper):
     the actions since. :meth:`capture` gives them, and after :meth:`restore` the next reset plays them again.
     """
 
-    def __init__(self, env: gymnasium.Env, seed: int, session: Session) -> None:
+    def __init__(self, env: gymnasium.Env, seed: int, session: Listener) -> None:
         super().__init__(Monitor(env))
         self._session = session
         self._seed: Optional[int] = seed

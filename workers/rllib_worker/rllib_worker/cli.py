@@ -34,7 +34,12 @@ class RllibWorker:
         cluster = Cluster(config)  # before anything of Ray is imported: it reads its environment variables then
         from rllib_worker.training import Training
 
-        return Training(config, session, loaded, cluster)
+        session.listen()  # Ray has put a handler in front of ours, which writes a stack to the log and may abort
+        try:
+            return Training(config, session, loaded, cluster)
+        except BaseException:
+            cluster.close()
+            raise
 
     def native_parameters(self) -> dict[str, dict[str, Any]]:
         """What RLlib's configs take."""

@@ -39,13 +39,13 @@ class Cluster:
         """
         if "ray" in sys.modules:
             raise RuntimeError("Ray was imported before its environment was set")
+        address = config.spec.worker.ray.address
+        if address:
+            _refuse_silent(address)
         given = os.environ.get(ENV_SCRATCH)
         self.directory = Path(given or tempfile.mkdtemp(prefix="mosaic-"))
         """For files that end with the run."""
         self._is_ours = not given
-        address = config.spec.worker.ray.address
-        if address:
-            _refuse_silent(address)
         os.environ.update(_EVERYWHERE)
         os.environ.update({} if address else _on_this_machine(self.directory))
         import ray

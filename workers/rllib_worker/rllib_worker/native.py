@@ -99,11 +99,9 @@ def _plain_type(hint: Any, default: Any) -> str | None:
 
 
 def _method_of(kind: type, name: str) -> str:
-    methods = (m for m in (*_METHODS, "debugging") for k in kind.__mro__ if m in vars(k))
-    for method in methods:
-        if any(name in inspect.signature(vars(k)[method]).parameters for k in kind.__mro__ if method in vars(k)):
-            return method
-    raise UserError(f"algo.native.{name}: RLlib has no such parameter")
+    """The method of a config that takes the argument ``name``."""
+    functions = ((method, vars(base).get(method)) for base in kind.__mro__ for method in _METHODS)
+    return next(method for method, function in functions if function and name in inspect.signature(function).parameters)
 
 
 def _network_fields() -> dict[str, Any]:

@@ -50,6 +50,7 @@ def test_resumed_equals_uninterrupted_and_plays(machine: Machine) -> None:
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said
     (stopped,) = machine.run_ids()
+    assert machine.manifest(stopped)["attempts"][0]["exit_code"] == 75
     saved = machine.manifest(stopped)["checkpoints"][-1]
     assert 0 < saved["env_steps"] < 9000
 

@@ -38,10 +38,13 @@ WORKERS = {
         3,
         [*CONTINUOUS, "worker=tianshou", *ROLLOUTS, "algo.num_envs=3", "+algo.native.return_scaling=true"],
     ),
+    "xuance": (1, [*DISCRETE, "worker=xuance", *ROLLOUTS, "algo.num_envs=1"]),
+    "xuance-3": (3, [*DISCRETE, "worker=xuance", *ROLLOUTS, "algo.num_envs=3"]),
+    "rllib-3": (3, [*DISCRETE, "worker=rllib", *ROLLOUTS, "algo.num_envs=3"]),
     "tianshou-dqn": (3, [*DISCRETE, "worker=tianshou", "algo=dqn", *OFF_POLICY, "+algo.num_envs=3"]),
 }
 """How many environments step together, and the overrides."""
-EVALUATED = ["cleanrl-normalised", "tianshou-normalised"]
+EVALUATED = ["cleanrl-normalised", "tianshou-normalised", "xuance-3", "rllib-3"]
 
 
 @pytest.fixture(scope="module")

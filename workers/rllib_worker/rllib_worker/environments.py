@@ -3,6 +3,7 @@
 from typing import Any
 
 import gymnasium
+from mosaic_worker.rl import making
 from mosaic_worker.rl import team as particles
 from mosaic_worker.rl.training_env import TrainingEnv
 
@@ -14,8 +15,7 @@ def make(context: Any) -> gymnasium.Env:
     """The plain environment that ``context`` (``id``, ``family``, ``kwargs``) names."""
     if context["family"] == "mpe":
         return particles.make(context["id"], context["kwargs"])
-    # rgb_array is what frames need, and costs nothing until something renders
-    return gymnasium.make(context["id"], **{"render_mode": "rgb_array", **context["kwargs"]})
+    return making.make(context["id"], context["kwargs"])
 
 
 class Seeded(TrainingEnv):

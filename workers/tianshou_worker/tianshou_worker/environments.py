@@ -1,7 +1,7 @@
 """Training environments, as Gymnasium makes them."""
 
 import gymnasium
-from mosaic_worker.rl import plugins
+from mosaic_worker.rl import making
 from mosaic_worker.rl.training_env import TrainingEnv
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
@@ -10,9 +10,7 @@ from tianshou.env import DummyVectorEnv
 
 def make(spec: Spec) -> gymnasium.Env:
     """The environment of ``spec``, as Gymnasium makes it."""
-    plugins.register_installed()
-    # rgb_array is what videos need, and costs nothing until something renders
-    return gymnasium.make(spec.env.id, **{"render_mode": "rgb_array", **spec.env.kwargs})
+    return making.make(spec.env.id, spec.env.kwargs)
 
 
 def make_training(spec: Spec, count: int, session: Session) -> tuple[DummyVectorEnv, list[TrainingEnv]]:

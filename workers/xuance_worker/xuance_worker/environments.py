@@ -5,6 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
+from mosaic_worker.rl import making
 from mosaic_worker.rl.team import TeamEnv
 from mosaic_worker.rl.team import make as make_team
 from mosaic_worker.rl.training_env import TrainingEnv
@@ -124,8 +125,7 @@ def make(spec: Spec) -> gymnasium.Env:
         return make_team(spec.env.id, spec.env.kwargs)
     if spec.env.family == "atari":
         return _game(spec)
-    # rgb_array is what videos need, and costs nothing until something renders
-    return gymnasium.make(spec.env.id, **{"render_mode": "rgb_array", **spec.env.kwargs})
+    return making.make(spec.env.id, spec.env.kwargs)
 
 
 def vector_of(envs: list[Any]) -> Any:

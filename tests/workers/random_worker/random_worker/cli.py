@@ -31,12 +31,10 @@ class RandomRuntime:
     """Random actions until the budget is used up."""
 
     def __init__(self, config, session):
-        import gymnasium
-        from mosaic_worker.rl import plugins
+        from mosaic_worker.rl import making
 
-        plugins.register_installed()
         self.config, self.session = config, session
-        self.env = gymnasium.make(config.env_id, **config.env_kwargs)
+        self.env = making.make(config.env_id, config.env_kwargs)
         self.steps = 0
 
     def run(self):

@@ -13,7 +13,7 @@ def test_ppo_in_tianshous_terms(machine: Machine) -> None:
     pace = {"num_envs": 4, "collected": 512, "total": 1536, "batch_size": 128, "repetitions": 4, "learning_starts": 0}
     assert answer["pace"] == pace
     assert answer["settings"]["eps_clip"] == 0.2
-    assert answer["settings"]["value_clip"] is True
+    assert answer["settings"]["value_clip"] is False
     assert "max_kl" not in answer["settings"]
 
 

@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 from machine import Machine
+from xuance_machine import inside
 
 AGENTS = ["adversary_0", "agent_0", "agent_1"]
 
@@ -43,3 +44,23 @@ def test_a_team_trains_and_plays(machine: Machine) -> None:
     assert sorted(replies[2]["action"]) == sorted(replies[2]["agent_rewards"]) == AGENTS
     assert replies[-3]["episode_return"] == played[0]["episode_return"]
     assert replies[-2]["type"] == "error"
+
+
+ACT = """
+import json
+from types import SimpleNamespace as Spec
+import numpy as np
+from xuance_worker import environments, team
+face = team.Team(environments.make(Spec(env=Spec(family="mpe", id="simple_spread_v3", kwargs={}))))
+face.reset(seed=1)
+actions = {agent: np.array(3) for agent in face.agents}
+face.step(actions)
+print(json.dumps([int(action) for action in actions.values()]))
+"""
+
+
+def test_actions_stay_what_they_were(machine: Machine) -> None:
+    """The environments overwrite arrays that they are given; XuanCe stores its actions after the step."""
+    script = machine.folder / "act.py"
+    script.write_text(ACT)
+    assert inside(machine, script) == [3, 3, 3]

@@ -28,7 +28,8 @@ class Team(RawMultiAgentEnv):
     def step(self, action_dict: dict[str, Any]) -> Any:
         """Take a step with an action of each agent."""
         action_dict.update(clipped(action_dict, self.action_space))  # in place: what is stored is what was done
-        observations, _, terminated, truncated, info = self.env.step(dict(action_dict))
+        taken = {agent: np.array(action)[()] for agent, action in action_dict.items()}  # the environment changes them
+        observations, _, terminated, truncated, info = self.env.step(taken)
         return observations, info["agent_rewards"], dict.fromkeys(self.agents, terminated), truncated, {}
 
     def state(self) -> Any:

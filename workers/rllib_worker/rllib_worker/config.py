@@ -101,7 +101,7 @@ class RllibConfig:
 
 
 _STARTS = "num_steps_sampled_before_learning_starts"
-_REPORTED = 250
+_REPORTED = 100
 """Environment steps of an iteration, at least, where updates are many: between two, a run can be stopped."""
 _ASYNCHRONOUS = ("impala", "appo")
 """Env runners sample while the learner learns."""

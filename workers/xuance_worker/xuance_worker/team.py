@@ -28,8 +28,7 @@ class Team(RawMultiAgentEnv):
     def step(self, action_dict: dict[str, Any]) -> Any:
         """Take a step with an action of each agent."""
         action_dict.update(clipped(action_dict, self.action_space))  # in place: what is stored is what was done
-        taken = {agent: np.array(action)[()] for agent, action in action_dict.items()}  # the environment changes them
-        observations, _, terminated, truncated, info = self.env.step(taken)
+        observations, _, terminated, truncated, info = self.env.step(action_dict)
         return observations, info["agent_rewards"], dict.fromkeys(self.agents, terminated), truncated, {}
 
     def state(self) -> Any:

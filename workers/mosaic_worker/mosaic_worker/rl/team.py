@@ -5,6 +5,7 @@ import math
 from typing import Any, Dict, List, Optional, Tuple
 
 import gymnasium
+import numpy as np
 from gymnasium import spaces
 
 from mosaic_worker.errors import UserError
@@ -38,7 +39,8 @@ class TeamEnv(gymnasium.Env):
 
     def step(self, action: Dict[str, Any]) -> Any:
         """Take a step with an action of each agent; an episode ends for all of them at once."""
-        observations, rewards, terminated, truncated, _ = self._parallel.step(action)
+        taken = {agent: np.array(one)[()] for agent, one in action.items()}  # mpe2 divides arrays of actions in place
+        observations, rewards, terminated, truncated, _ = self._parallel.step(taken)
         for agent, reward in rewards.items():
             self.agent_returns[agent] += float(reward)
         over, cut = all(terminated.values()), any(truncated.values())

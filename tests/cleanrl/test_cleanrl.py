@@ -68,7 +68,10 @@ def test_every_algorithm_trains(machine: Machine, name: str) -> None:
     [
         (["algo=ppo", "env=cartpole", "seed=4"], ["ppo", "--env-id", "CartPole-v1", "--clip-vloss=False"]),
         (["-m", "algo=dqn", "seed=4,5", "algo.learning_starts=1000"], ["dqn", "--learning-starts", "1000"]),
-        (["-m", "algo=ppo_continuous_action", "env=pendulum", "seed=4,5"], ["ppo_continuous_action"]),
+        (
+            ["-m", "algo=ppo_continuous_action", "env=pendulum", "seed=4,5"],
+            ["ppo_continuous_action", "--env-id", "Pendulum-v1"],
+        ),
     ],
     ids=["ppo", "dqn, forked", "ppo_continuous_action, forked"],
 )

@@ -59,7 +59,6 @@ class RllibConfig:
         algorithm = get_worker_metadata()["algorithms"].get(spec.algo.name)
         if algorithm is None:
             raise UserError(f"algo.name: RLlib has no {spec.algo.name}")
-        _refuse_missing_features(spec)
         given, names = hyperparameters(spec), algorithm["hyperparameters"]
         _refuse_unknown(spec.algo.name, given, names)
         layout = _layout(spec, given.get("num_envs", 1))
@@ -121,17 +120,6 @@ _COMPUTED = (
     *_FIXED,
 )
 """Canonical hyperparameters that are no argument of RLlib's as they are."""
-
-
-def _refuse_missing_features(spec: Spec) -> None:
-    trains = spec.mode in ("train", "resume_training")
-    for key, asked in {
-        "tracking.wandb": spec.tracking.wandb and trains,
-        "tracking.capture_video": spec.tracking.capture_video and trains,
-        "eval.video": spec.eval.video and spec.mode == "policy_eval",
-    }.items():
-        if asked:
-            raise UserError(f"{key}: the RLlib worker does not do that yet")
 
 
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:

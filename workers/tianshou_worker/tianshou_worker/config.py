@@ -76,7 +76,6 @@ class TianshouConfig:
         algorithm = get_worker_metadata()["algorithms"].get(spec.algo.name)
         if algorithm is None:
             raise UserError(f"algo.name: Tianshou has no {spec.algo.name}")
-        _refuse_missing_features(spec)
         given, names = hyperparameters(spec), algorithm["hyperparameters"]
         _refuse_unknown(spec.algo.name, given, names)
         pace = _pace(spec, given)
@@ -101,18 +100,6 @@ class TianshouConfig:
         from tianshou_worker.checkpoints import CHECKPOINTS  # imports torch
 
         return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
-
-
-def _refuse_missing_features(spec: Spec) -> None:
-    trains = spec.mode in ("train", "resume_training")
-    for key, asked in {
-        "resources.gpus": spec.resources.gpus > 0,
-        "tracking.wandb": spec.tracking.wandb and trains,
-        "tracking.capture_video": spec.tracking.capture_video and trains,
-        "eval.video": spec.eval.video and spec.mode == "policy_eval",
-    }.items():
-        if asked:
-            raise UserError(f"{key}: the Tianshou worker does not do that yet")
 
 
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:

@@ -25,6 +25,10 @@ _OF_THE_PACE = (
 """Canonical hyperparameters that are no argument of a constructor as they are."""
 
 
+_COLLECTED, _BATCH = 2048, 64
+"""Steps of a rollout and of a minibatch where nothing sets them, as in Tianshou's ``OnPolicyTrainerParams``."""
+
+
 @dataclass(frozen=True)
 class Pace:
     """How collecting and updating take turns; all in environment steps, summed over the environments."""
@@ -78,7 +82,7 @@ class TianshouConfig:
             raise UserError(f"algo.name: Tianshou has no {spec.algo.name}")
         given, names = hyperparameters(spec), algorithm["hyperparameters"]
         _refuse_unknown(spec.algo.name, given, names)
-        pace = _pace(spec, given)
+        pace = _pace(spec, given, on_policy="rollout_steps" in names)
         settings = {
             names[name]: value
             for name, value in given.items()
@@ -113,13 +117,14 @@ def _is_fixed(library_name: str) -> bool:
     return library_name.startswith("=")
 
 
-def _pace(spec: Spec, given: dict[str, Any]) -> Pace:
+def _pace(spec: Spec, given: dict[str, Any], *, on_policy: bool) -> Pace:
     num_envs = given.get("num_envs", 1)
-    if "rollout_steps" in given:
-        collected, starts = num_envs * given["rollout_steps"], 0
-        batch_size, repetitions = collected // given.get("minibatches", 1), given.get("update_epochs", 1)
+    if on_policy:
+        collected, starts = num_envs * given["rollout_steps"] if "rollout_steps" in given else _COLLECTED, 0
+        minibatches, repetitions = given.get("minibatches", max(1, collected // _BATCH)), given.get("update_epochs", 1)
+        batch_size = collected // minibatches
         if not batch_size:
-            raise UserError(f"algo.minibatches: {given['minibatches']} of a rollout of {collected} steps")
+            raise UserError(f"algo.minibatches: {minibatches} of a rollout of {collected} steps")
     else:
         collected, repetitions = given.get("train_interval", num_envs), 0
         starts, batch_size = given.get("learning_starts", 0), given.get("batch_size", 64)

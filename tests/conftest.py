@@ -48,8 +48,11 @@ def _make_stranger(base: Path) -> None:
 
 @pytest.fixture(scope="session")
 def temporary() -> Iterator[Path]:
-    """A short ``TMPDIR``: launchers of tests that run at the same time do not wait for each other's cores."""
-    with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
+    """A ``TMPDIR`` of its own: launchers of tests that run at once do not wait for each other's cores.
+
+    Short, so that a Unix socket's path fits below it.
+    """
+    with tempfile.TemporaryDirectory(prefix="m-") as folder:
         yield Path(folder)
 
 

@@ -28,7 +28,7 @@ def test_tensorboard_and_wandb_without_an_account(machine: Machine) -> None:
 @pytest.mark.parametrize("env", ["cartpole", "mpe_simple_spread"])
 def test_an_evaluation_can_be_filmed(machine: Machine, env: str) -> None:
     algo = "ppo" if env == "cartpole" else "ippo"
-    machine.run("worker=xuance", f"algo={algo}", f"env={env}", "total_timesteps=512", "algo.rollout_steps=64")
+    machine.run("worker=xuance", f"algo={algo}", f"env={env}", "total_timesteps=1024", "algo.rollout_steps=64")
     machine.run("mode=policy_eval", "resume.run=last", "eval.episodes=1", "eval.video=true")
     (video,) = machine.run_dir().glob("videos/*.mp4")
     assert video.stat().st_size > 1000

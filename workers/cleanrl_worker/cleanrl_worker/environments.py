@@ -1,13 +1,13 @@
 """Environments as the scripts get them: watched, shaped, and by stages where there is a curriculum."""
 
 import importlib
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from mosaic_worker.rl.making import render_without_a_screen
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 
@@ -76,8 +76,8 @@ def install(session: Session, spec: Spec) -> Environments:
         return made
     if spec.env.family in _REGISTERED_BY:
         importlib.import_module(_REGISTERED_BY[spec.env.family])
-    if (spec.tracking.capture_video or spec.eval.video) and "DISPLAY" not in os.environ:
-        os.environ.setdefault("MUJOCO_GL", "egl")  # where there is no screen, MuJoCo's default aborts the process
+    if spec.tracking.capture_video or spec.eval.video:
+        render_without_a_screen()
     original = gymnasium.make
 
     def shaped(id: str, **given: Any) -> gymnasium.Env:

@@ -90,8 +90,9 @@ def _player(module: Any, space: Any, env_steps: int, deterministic: bool) -> Pol
     """Actions of ``module``: its best ones, or those that training would take after ``env_steps`` steps."""
 
     def act(observations: np.ndarray) -> np.ndarray:
+        seen = torch.from_numpy(observations.astype(np.float32))
         with torch.no_grad():
-            taken = _actions(module, {Columns.OBS: torch.from_numpy(observations)}, env_steps, deterministic)
+            taken = _actions(module, {Columns.OBS: seen}, env_steps, deterministic)
         actions = taken.numpy()
         return np.stack([unsquash_action(action, space) for action in actions]) if isinstance(space, Box) else actions
 

@@ -11,6 +11,7 @@ import torch
 
 from mosaic_worker.files import write_atomically
 from mosaic_worker.protocol import Event
+from mosaic_worker.rl.making import render_without_a_screen
 from mosaic_worker.rl.monitor import agent_returns, monitor_of
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
@@ -54,6 +55,8 @@ def evaluate(
     settings = spec.eval
     batches: List[Dict[str, Any]] = []
     episodes: List[Episode] = []
+    if settings.video:
+        render_without_a_screen()
     for repetition in range(settings.repeat):
         begun = time.monotonic()
         seeds = [spec.seed + repetition * settings.episodes + number for number in range(settings.episodes)]

@@ -1,5 +1,6 @@
 """Environments by their ids, those of installed packages too."""
 
+import os
 import warnings
 from contextlib import nullcontext
 from functools import lru_cache
@@ -15,6 +16,12 @@ def make(env_id: str, kwargs: Mapping[str, Any]) -> gymnasium.Env:
     _register_installed()
     # rgb_array is what videos and frames need, and costs nothing until something renders
     return gymnasium.make(env_id, **{"render_mode": "rgb_array", **kwargs})
+
+
+def render_without_a_screen() -> None:
+    """Let MuJoCo render where there is no screen; its default would abort the process. Before it is imported."""
+    if "DISPLAY" not in os.environ:
+        os.environ.setdefault("MUJOCO_GL", "egl")
 
 
 @lru_cache(maxsize=None)

@@ -40,6 +40,8 @@ class Algorithm(Struct, frozen=True, forbid_unknown_fields=True):
     """null: as many as the worker."""
     curriculum: bool = False
     """Whether its environment may change while it trains."""
+    dataset: bool = False
+    """Whether it learns from a dataset, alone (``updates`` is its budget then) or beside its environment."""
     verified: str | None = None
     """The environment that it was last seen to train on."""
     unavailable: str | None = None

@@ -26,6 +26,7 @@ VALUES: dict[str, Any] = {
     **dict.fromkeys(CANONICAL, 1),
     **dict.fromkeys(FLAGS, True),
     "network": "mlp",
+    "policies": "shared",
     "tau": 0.5,
 }
 
@@ -38,9 +39,12 @@ def spec_of(worker: Capabilities, algo: dict[str, Any]) -> RunSpec:
         "family": (algorithm.env_families or worker.env_families)[0],
         "action_space": algorithm.action_spaces[0],
         "observation_space": algorithm.observation_spaces[0],
+        "agents": algorithm.min_agents,
     }
     choice = {"name": worker.worker_type, "source": algorithm.sources[0], "python": "/usr/bin/python3"}
-    return compose_spec({"worker": choice, "algo": algo, "env": env, "seed": 1, "total_timesteps": 1000})
+    dataset = {"sha256": "00"} if algorithm.dataset else {}
+    run = {"seed": 1, "total_timesteps": 1000, "dataset": dataset}
+    return compose_spec({"worker": choice, "algo": algo, "env": env, **run})
 
 
 @pytest.mark.parametrize(("worker", "name"), ALGORITHMS)

@@ -86,7 +86,7 @@ def test_everything_that_a_manifest_tells() -> None:
         ]
     )
     assert [(stage.env_id, stage.name) for stage in fold.stages] == [("E", None), ("E", "second")]
-    assert [msgspec.to_builtins(found) for found in fold.checkpoints] == [checkpoint]
+    assert [msgspec.to_builtins(found) for found in fold.checkpoints] == [{**checkpoint, "updates": None}]
     assert fold.artifacts[0].kind == "tensorboard"
     assert fold.warnings == ["careful"]
     assert fold.idle == 1.5

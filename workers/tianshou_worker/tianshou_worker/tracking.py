@@ -9,13 +9,13 @@ from mosaic_worker.spec import Spec
 from tianshou.utils.logger.logger_base import BaseLogger
 
 STEPS = 1000
-"""Environment steps between two reports, about."""
+"""Environment steps, or updates, between two reports, about."""
 _LEFT_OUT = ("returns", "lens", "returns_stat", "lens_stat")
 """Of the episodes: they are reported one by one, and all of them."""
 
 
 class Metrics(BaseLogger):
-    """A logger of Tianshou's that reports to the session; a metric's step is the run's environment step."""
+    """A logger of Tianshou's that reports to the session; a metric's step is the run's environment step, or update."""
 
     def __init__(self, session: Session, spec: Spec, collected: int) -> None:
         super().__init__(training_interval=STEPS, update_interval=max(1, STEPS // collected))
@@ -30,7 +30,7 @@ class Metrics(BaseLogger):
 
     def write(self, step_type: str, step: int, data: dict[str, Any]) -> None:
         """Report numbers of one kind: ``training``, ``update`` or ``info``."""
-        kind, now = step_type.partition("/")[0], self._session.env_steps
+        kind, now = step_type.partition("/")[0], self._session.progress
         for name, value in data.items():
             self._session.metric(f"{kind}/{name}", value, now)
             if self._writer is not None:

@@ -87,14 +87,15 @@ class Recorder(gymnasium.Wrapper):
 
     def step(self, action: Any) -> Any:
         """Take a step, and keep it."""
+        taken = np.array(action)  # an environment may write into what it is given, and into what it gave
         result = self.env.step(action)
         if not self.full:
             observation, reward, terminated, truncated, _ = result
-            row = (self._observation, action, reward, terminated, truncated, observation)
+            row = (self._observation, taken, reward, terminated, truncated, observation)
             for kept, value in zip(self._rows.values(), row):
                 kept[self._taken] = value
             self._taken += 1
-        self._observation = np.array(result[0])  # an environment may write into its own
+        self._observation = np.array(result[0])
         return result
 
     def arrays(self) -> Dict[str, np.ndarray]:

@@ -137,7 +137,7 @@ class Fold:
         """Another process tries: it counts from nothing, until it says which checkpoint it goes on from."""
         self.ending, self.idle = None, 0.0
         self._wall_time_before = self._summary.wall_time
-        self._summary.eval_episodes = 0
+        self._summary.eval_episodes, self._summary.updates = 0, None
         self._go_back_to(_Trained())
 
     def _on_started(self, event: ev.RunStarted) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.spec.schema import ActionSpace, Mode, Name, ObservationSpace, RunSpec, Source
 
-Feature = Literal["curriculum", "video", "wandb"]
+Feature = Literal["curriculum", "eval_video", "gpu", "training_video", "wandb"]
 
 FILE_NAME = "capabilities.json"
 
@@ -69,8 +69,9 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     """Where the library may come from: the released package, a user's checkout, a commit."""
     family_extras: dict[str, tuple[str, ...]] = {}
     """Extras of the worker's package that a family of environments needs."""
-    feature_extras: dict[Feature, tuple[str, ...]] = {}
-    """Extras that a feature of a spec needs."""
+    features: dict[Feature, tuple[str, ...]] = {}
+    """What it does beyond training on CPUs, and the extras of its package that this needs; nothing else is asked of it.
+    """
     preload: tuple[str, ...] = ()
     """Modules that its runs import, and that a sweep may import once for all of them: they start no thread and read no
     file of a run."""
@@ -82,21 +83,30 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     algorithms: dict[str, Algorithm]
 
 
+def wanted_features(spec: RunSpec) -> dict[Feature, str]:
+    """The features that ``spec`` asks for, and by which key."""
+    learns = spec.mode in ("train", "resume_training")
+    evaluates = spec.mode == "policy_eval" or (learns and spec.algo.updates is not UNSET)
+    asked: dict[Feature, tuple[bool, str]] = {
+        "curriculum": (bool(spec.curriculum.stages), "curriculum.stages"),
+        "eval_video": (spec.eval.video and evaluates, "eval.video"),
+        "gpu": (spec.resources.gpus > 0, "resources.gpus"),
+        "training_video": (spec.tracking.capture_video and learns, "tracking.capture_video"),
+        "wandb": (spec.tracking.wandb and learns, "tracking.wandb"),
+    }
+    return {feature: key for feature, (wanted, key) in asked.items() if wanted}
+
+
 def needed_extras(spec: RunSpec, worker: Capabilities) -> tuple[str, ...]:
     """The extras of the worker's package that ``spec`` needs, sorted."""
-    features: dict[Feature, bool] = {
-        "curriculum": bool(spec.curriculum.stages),
-        "video": spec.tracking.capture_video or (spec.mode == "policy_eval" and spec.eval.video),
-        "wandb": spec.tracking.wandb,
-    }
     wanted = [worker.algorithms[spec.algo.name].extras, worker.family_extras.get(spec.env.family, ())]
-    wanted += [worker.feature_extras.get(feature, ()) for feature, asked in features.items() if asked]
+    wanted += [worker.features.get(feature, ()) for feature in wanted_features(spec)]
     return tuple(sorted({extra for extras in wanted for extra in extras}))
 
 
 def known_extras(worker: Capabilities) -> set[str]:
     """Every extra of the worker's package that something needs."""
-    groups = [*worker.family_extras.values(), *worker.feature_extras.values()]
+    groups = [*worker.family_extras.values(), *worker.features.values()]
     groups += [algorithm.extras for algorithm in worker.algorithms.values()]
     return {extra for extras in groups for extra in extras}
 

@@ -9,9 +9,16 @@ from typing import Any
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.base.suggest import did_you_mean
 from mosaic_pipe.spec.schema import RunSpec
-from mosaic_pipe.workers.capabilities import Algorithm, Capabilities, Description
+from mosaic_pipe.workers.capabilities import Algorithm, Capabilities, Description, Feature, wanted_features
 
 _JSON_TYPES: dict[str, tuple[type, ...]] = {"bool": (bool,), "int": (int,), "float": (int, float), "str": (str,)}
+_WITHOUT: dict[Feature, str] = {
+    "curriculum": "choose curriculum=none",
+    "eval_video": "set eval.video=false",
+    "gpu": "set resources.gpus=0",
+    "training_video": "set tracking.capture_video=false",
+    "wandb": "choose tracking=tensorboard or tracking=none",
+}
 
 
 def check_capabilities(spec: RunSpec, worker: Capabilities) -> None:
@@ -30,6 +37,9 @@ def check_capabilities(spec: RunSpec, worker: Capabilities) -> None:
     _one_of("mode", spec.mode, worker.modes, name)
     _one_of("worker.source", spec.worker.source, worker.sources, name)
     _check_algorithm(spec, worker.algorithms[spec.algo.name], worker)
+    for feature, key in wanted_features(spec).items():
+        if feature not in worker.features:
+            raise SpecError(f"{name} does not do that", where=key, hint=_WITHOUT[feature])
     if worker.requires_gpu and not spec.resources.gpus:
         raise SpecError(f"{name} needs a GPU", where="resources.gpus", hint="set resources.gpus=1")
 

@@ -84,7 +84,6 @@ def test_a_longer_budget_and_other_settings_on_top(machine: Machine) -> None:
     assert second["spec"]["resume"]["run"] == first["run_id"]
     assert second["spec"]["resume"]["sha256"] == first["checkpoints"][-1]["sha256"]
     assert second["summary"]["env_steps"] == 4096
-    assert second["summary"]["sps"] < 2048 / second["summary"]["wall_time"] * 10  # resumed steps are not counted again
 
     machine.run("mode=resume_training", f"resume.checkpoint={newest_checkpoint(machine)}", "total_timesteps=6144")
     assert machine.manifest()["spec"]["resume"]["run"] == second["run_id"]

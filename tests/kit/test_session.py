@@ -79,6 +79,15 @@ def test_steps_a_second_count_from_the_first_step(run: Run) -> None:
     assert summary["wall_time"] >= 0.4
 
 
+def test_steps_of_an_earlier_run_do_not_make_this_one_faster(run: Run) -> None:
+    run.session.continue_from(1_000_000)
+    run.session.tick()
+    time.sleep(0.1)
+    run.session.tick(9)
+    assert run.session.summary()["env_steps"] == 1_000_010
+    assert run.session.summary()["sps"] <= 10 / 0.1
+
+
 def test_heartbeats_tell_how_long_the_loop_is_silent(run: Run) -> None:
     heartbeat = Heartbeat(run.session, 0.05)
     heartbeat.start()

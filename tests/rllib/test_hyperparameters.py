@@ -49,7 +49,7 @@ def test_dqn_in_rllibs_terms(machine: Machine) -> None:
         (["+algo.native.num_env_runners=2"], "use resources.cpus"),
         (["+algo.native.kl_coef=2.0"], "did you mean 'kl_coeff'?"),
         (["+algo.policies=independent"], "algo.policies: CartPole-v1 has one agent, and one policy"),
-        (["tracking=wandb"], "tracking.wandb: the RLlib worker does not do that yet"),
+        (["tracking.capture_video=true"], "tracking.capture_video: rllib does not do that"),
     ],
 )
 def test_refused_before_anything_starts(machine: Machine, overrides: list[str], said: str) -> None:

@@ -138,7 +138,7 @@ def test_metrics() -> None:
     assert metric_of(summary, "sps") is None
     assert why_not(summary, "sps") == "sps is nan"
     assert metric_of(summary, "episode_return_mean") is None
-    known = "env_steps, episodes, eval.return_mean, sps, wall_time"
+    known = "env_steps, episodes, eval.return_mean, eval_episodes, sps, wall_time"
     assert why_not(summary, "eval.note") == f"the run has no eval.note; it has {known}"
     check_metric("eval.whatever", "here")
     with pytest.raises(SpecError, match="did you mean 'episode_return_mean'"):

@@ -37,7 +37,7 @@ def test_dqn_in_tianshous_terms(machine: Machine) -> None:
         (["+algo.native.eps_clip=0.1"], "use algo.clip_coef"),
         (["+algo.native.dual_clop=2.0"], "did you mean 'dual_clip'?"),
         (["algo=sac"], "does not do 'discrete'"),
-        (["tracking=wandb"], "tracking.wandb: the Tianshou worker does not do that yet"),
+        (["tracking.capture_video=true"], "tracking.capture_video: tianshou does not do that"),
     ],
 )
 def test_refused_before_anything_starts(machine: Machine, overrides: list[str], said: str) -> None:

@@ -141,7 +141,6 @@ def test_learning_stops_between_two_updates(chain: Chain) -> None:
     [
         (["algo=td3_bc", "env=pendulum", "total_timesteps=9"], "total_timesteps: td3_bc takes no environment steps"),
         (["algo=cql", "env=pendulum", "dataset.run=PENDULUM", "+algo.native.min_action=0"], "no such parameter"),
-        (["algo=discrete_bcq", "dataset.run=CARTPOLE", "eval.video=true", "--dry-run"], "eval.video: the Tianshou"),
     ],
 )
 def test_what_does_not_fit_is_refused(chain: Chain, overrides: list[str], said: str) -> None:

@@ -58,7 +58,7 @@ def test_qmix_in_xuances_terms(machine: Machine) -> None:
         (["algo=mappo"], "xuance's mappo trains several agents, and CartPole-v1 has 1"),
         ([TEAM], "xuance's ppo trains 1 at most, and simple_spread_v3 has 3"),
         (["algo=maddpg", TEAM], "does not do 'discrete'"),
-        (["tracking=wandb"], "tracking.wandb: the XuanCe worker does not do that yet"),
+        (["tracking.capture_video=true"], "tracking.capture_video: xuance does not do that"),
     ],
 )
 def test_refused_before_anything_starts(machine: Machine, overrides: list[str], said: str) -> None:

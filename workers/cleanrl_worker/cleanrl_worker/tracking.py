@@ -1,12 +1,11 @@
 """The scripts' SummaryWriter and W&B: every scalar becomes a metric; files go into the run's directory, or nowhere."""
 
-import netrc
-import os
 import sys
 from pathlib import Path
 from typing import Any
 
 import torch.utils.tensorboard
+from mosaic_worker.rl.tracking import offline_without_key
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 
@@ -53,9 +52,7 @@ def close() -> None:
 def _install_wandb(session: Session, spec: Spec, *, sync_tensorboard: bool) -> None:
     import wandb
 
-    if "WANDB_MODE" not in os.environ and not _has_key():
-        os.environ["WANDB_MODE"] = "offline"
-        session.warning("no key of W&B (WANDB_API_KEY, wandb login): it writes offline; send it with wandb sync DIR")
+    offline_without_key(session)
     original = wandb.init
 
     def init(**given: Any) -> Any:
@@ -70,16 +67,6 @@ def _install_wandb(session: Session, spec: Spec, *, sync_tensorboard: bool) -> N
         return run
 
     wandb.init = init
-
-
-def _has_key() -> bool:
-    if os.environ.get("WANDB_API_KEY"):
-        return True
-    host = os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai").split("://")[-1].split("/")[0]
-    try:
-        return netrc.netrc().authenticators(host) is not None
-    except (OSError, netrc.NetrcParseError):
-        return False
 
 
 class _NoFiles:

@@ -6,7 +6,7 @@ import platform
 import signal
 import time
 from pathlib import Path
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Callable, Dict, List, Optional, Sequence
 
 from mosaic_worker.checkpoints import Checkpoints, Write
 from mosaic_worker.emitter import Emitter, Payload
@@ -37,6 +37,7 @@ class Session:
         self._wake_at = float("inf")
         self._steps_before = 0
         self._emitter = emitter
+        self._followers: List[Callable[[str, Payload], None]] = []
         self._beats = 0
         self._signs = 0
         self._started = time.monotonic()
@@ -173,6 +174,12 @@ class Session:
     def emit(self, event: str, payload: Payload) -> None:
         """Any event; the methods above are the usual ones."""
         self._emitter.emit(event, payload)
+        for follower in self._followers:
+            follower(event, payload)
+
+    def follow(self, follower: Callable[[str, Payload], None]) -> None:
+        """Tell ``follower`` of every event from now on, but heartbeats."""
+        self._followers.append(follower)
 
     def alive(self) -> None:
         """The training loop lives, and has nothing to report."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mosaic_worker.spec import hyperparameters
 from ray.rllib.algorithms.algorithm_config import AlgorithmConfig
 from ray.rllib.algorithms.appo import APPOConfig
 from ray.rllib.algorithms.dqn import DQNConfig
@@ -79,6 +80,8 @@ def algorithm_config(config: RllibConfig) -> Any:
         UserError: there is no such parameter.
     """
     spec, layout, recipe = config.spec, config.layout, RECIPES[config.spec.algo.name]
+    if not hyperparameters(spec):  # nothing canonical is asked for: all is as RLlib has it
+        recipe = Recipe(recipe.config)
     native.check(spec.algo.name, spec.algo.native)
     algorithm = recipe.config()
     recipe.prepare(algorithm, config)

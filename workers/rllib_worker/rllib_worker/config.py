@@ -59,15 +59,15 @@ class RllibConfig:
         algorithm = get_worker_metadata()["algorithms"].get(spec.algo.name)
         if algorithm is None:
             raise UserError(f"algo.name: RLlib has no {spec.algo.name}")
-        _refuse_missing_features(spec)
         given, names = hyperparameters(spec), algorithm["hyperparameters"]
         _refuse_unknown(spec.algo.name, given, names)
         layout = _layout(spec, given.get("num_envs", 1))
-        pace = _pace(spec, given, layout)
+        on_policy = "rollout_steps" in names
+        pace = _pace(spec, given, layout, on_policy=on_policy)
         settings = {
             **{names[name]: value for name, value in given.items() if name not in _COMPUTED and value is not None},
             **_learning_rate(given, pace),
-            **(_on_policy(given, layout, pace) if "rollout_steps" in given else _off_policy(given, layout, pace)),
+            **(_on_policy(given, layout, pace) if on_policy else _off_policy(given, layout, pace)),
             **spec.algo.native,
         }
         clips = given.get("clip_value_loss", False)
@@ -100,6 +100,8 @@ class RllibConfig:
         return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
 
 
+_BATCHES = {"impala": 500, "appo": 500}
+"""RLlib's own batches for one learner, in steps, where they are not 4000."""
 _STARTS = "num_steps_sampled_before_learning_starts"
 _REPORTED = 100
 """Environment steps of an iteration, at least, where updates are many: between two, a run can be stopped."""
@@ -123,17 +125,6 @@ _COMPUTED = (
 """Canonical hyperparameters that are no argument of RLlib's as they are."""
 
 
-def _refuse_missing_features(spec: Spec) -> None:
-    trains = spec.mode in ("train", "resume_training")
-    for key, asked in {
-        "tracking.wandb": spec.tracking.wandb and trains,
-        "tracking.capture_video": spec.tracking.capture_video and trains,
-        "eval.video": spec.eval.video and spec.mode == "policy_eval",
-    }.items():
-        if asked:
-            raise UserError(f"{key}: the RLlib worker does not do that yet")
-
-
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
     for name, value in given.items():
         if name not in names:
@@ -154,9 +145,12 @@ def _layout(spec: Spec, num_envs: int) -> Layout:
     return Layout(runners, gpus if gpus > 1 else 0, min(gpus, 1), num_envs // max(runners, 1))
 
 
-def _pace(spec: Spec, given: dict[str, Any], layout: Layout) -> Pace:
+def _pace(spec: Spec, given: dict[str, Any], layout: Layout, *, on_policy: bool) -> Pace:
     num_envs = max(layout.env_runners, 1) * layout.envs_per_runner
-    collected = num_envs * given["rollout_steps"] if "rollout_steps" in given else given.get("train_interval", num_envs)
+    collected = given.get("train_interval", num_envs)
+    if on_policy:
+        batch = _BATCHES.get(spec.algo.name, 4000) * max(layout.learners, 1)
+        collected = num_envs * given["rollout_steps"] if "rollout_steps" in given else batch
     if collected % num_envs:
         raise UserError(f"algo.train_interval: {collected} is no multiple of algo.num_envs={num_envs}")
     if spec.total_timesteps < collected:
@@ -182,6 +176,8 @@ def _learning_rate(given: dict[str, Any], pace: Pace) -> dict[str, Any]:
 
 
 def _on_policy(given: dict[str, Any], layout: Layout, pace: Pace) -> dict[str, Any]:
+    if "rollout_steps" not in given:
+        return {}
     learners, minibatches = max(layout.learners, 1), given.get("minibatches", 1)
     batch = pace.collected // learners
     if pace.collected % learners or batch < minibatches:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
+from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
 from ray.train._internal.storage import StorageContext
 
@@ -15,8 +16,8 @@ from rllib_worker.algorithms import algorithm_config
 from rllib_worker.checkpoints import CHECKPOINTS
 from rllib_worker.cluster import Cluster
 from rllib_worker.config import RllibConfig
+from rllib_worker.metrics import report_metrics
 from rllib_worker.reports import report
-from rllib_worker.tracking import Metrics
 
 
 class Training:
@@ -27,7 +28,7 @@ class Training:
         self._config, self._spec, self._session, self._cluster = config, config.spec, session, cluster
         self._loaded = loaded
         self._ready = False
-        self._metrics = Metrics(session, self._spec)
+        self._tracker = Tracker(session, self._spec)
         built = algorithm_config(config)
         self._algorithm: Any = built.algo_class(config=built, storage=_storage(cluster.directory))
 
@@ -43,7 +44,7 @@ class Training:
             result = self._algorithm.train()
             self._ready = True
             report(result, self._session)
-            self._metrics.report(result)
+            report_metrics(result, self._session)
 
     def save_checkpoint(self, directory: Path) -> Path | None:
         """Save all that training needs to go on; None where it was stopped before it could begin."""
@@ -62,7 +63,7 @@ class Training:
 
     def close(self) -> None:
         """Let go of the algorithm, the files and Ray."""
-        self._metrics.close()
+        self._tracker.close()
         self._algorithm.stop()
         self._cluster.close()
 

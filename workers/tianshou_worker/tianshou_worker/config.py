@@ -28,6 +28,10 @@ _OF_THE_PACE = (
 """Canonical hyperparameters that are no argument of a constructor as they are."""
 
 
+_COLLECTED, _BATCH = 2048, 64
+"""Steps of a rollout and of a minibatch where nothing sets them, as in Tianshou's ``OnPolicyTrainerParams``."""
+
+
 @dataclass(frozen=True)
 class Pace:
     """How collecting and updating take turns; all in environment steps, summed over the environments.
@@ -89,10 +93,10 @@ class TianshouConfig:
         algorithm = get_worker_metadata()["algorithms"].get(spec.algo.name)
         if algorithm is None:
             raise UserError(f"algo.name: Tianshou has no {spec.algo.name}")
-        _refuse_missing_features(spec)
         given, names = hyperparameters(spec), algorithm["hyperparameters"]
         _refuse_unknown(spec.algo.name, given, names)
-        pace = _offline_pace(spec, given) if "updates" in names else _pace(spec, given)
+        offline = "updates" in names
+        pace = _offline_pace(spec, given) if offline else _pace(spec, given, on_policy="rollout_steps" in names)
         settings = {
             names[name]: value
             for name, value in given.items()
@@ -119,18 +123,6 @@ class TianshouConfig:
         return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
 
 
-def _refuse_missing_features(spec: Spec) -> None:
-    trains = spec.mode in ("train", "resume_training")
-    for key, asked in {
-        "resources.gpus": spec.resources.gpus > 0,
-        "tracking.wandb": spec.tracking.wandb and trains,
-        "tracking.capture_video": spec.tracking.capture_video and trains,
-        "eval.video": spec.eval.video and spec.mode == "policy_eval",
-    }.items():
-        if asked:
-            raise UserError(f"{key}: the Tianshou worker does not do that yet")
-
-
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
     for name, value in given.items():
         if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
@@ -142,13 +134,14 @@ def _is_fixed(library_name: str) -> bool:
     return library_name.startswith("=")
 
 
-def _pace(spec: Spec, given: dict[str, Any]) -> Pace:
+def _pace(spec: Spec, given: dict[str, Any], *, on_policy: bool) -> Pace:
     num_envs = given.get("num_envs", 1)
-    if "rollout_steps" in given:
-        collected, starts = num_envs * given["rollout_steps"], 0
-        batch_size, repetitions = collected // given.get("minibatches", 1), given.get("update_epochs", 1)
+    if on_policy:
+        collected, starts = num_envs * given["rollout_steps"] if "rollout_steps" in given else _COLLECTED, 0
+        minibatches, repetitions = given.get("minibatches", max(1, collected // _BATCH)), given.get("update_epochs", 1)
+        batch_size = collected // minibatches
         if not batch_size:
-            raise UserError(f"algo.minibatches: {given['minibatches']} of a rollout of {collected} steps")
+            raise UserError(f"algo.minibatches: {minibatches} of a rollout of {collected} steps")
     else:
         collected, repetitions = given.get("train_interval", num_envs), 0
         starts, batch_size = given.get("learning_starts", 0), given.get("batch_size", 64)
@@ -168,8 +161,6 @@ def _dataset(spec: Spec) -> Path | None:
         return None
     if not spec.dataset.path:
         raise UserError(f"dataset: {spec.algo.name} learns from recorded steps")
-    if spec.eval.video:
-        raise UserError("eval.video: the Tianshou worker does not do that yet")
     return Path(spec.dataset.path)
 
 

@@ -8,8 +8,8 @@ from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
 from mosaic_worker.rl.evaluation import evaluate
 from mosaic_worker.rl.monitor import Monitor
+from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
 from tianshou.trainer import OfflineTrainerParams
 
 from tianshou_worker import environments, state
@@ -36,7 +36,7 @@ class OfflineTraining:
         self._buffer = replay_buffer(config.dataset, env, self._spec.seed)
         self._algorithm = RECIPES[self._spec.algo.name].build(Settings(config.settings), env, config.pace)
         env.close()
-        self._metrics = _Metrics(session, self._spec, self._updated)
+        self._metrics, self._tracker = _Metrics(session, self._updated), Tracker(session, self._spec)
         self._updates = 0
         self._ready = False
 
@@ -76,7 +76,7 @@ class OfflineTraining:
 
     def close(self) -> None:
         """Let go of files."""
-        self._metrics.finalize()
+        self._tracker.close()
 
     def _env(self) -> Any:
         return Monitor(environments.make(self._spec))
@@ -115,8 +115,8 @@ class OfflineTraining:
 class _Metrics(Metrics):
     """Told of each update, which Tianshou's offline trainer tells nobody else."""
 
-    def __init__(self, session: Session, spec: Spec, updated: Callable[[], None]) -> None:
-        super().__init__(session, spec, collected=1)
+    def __init__(self, session: Session, updated: Callable[[], None]) -> None:
+        super().__init__(session, collected=1)
         self._updated = updated
 
     def log_update_data(self, log_data: dict[str, Any], step: int) -> None:

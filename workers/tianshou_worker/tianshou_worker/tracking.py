@@ -1,11 +1,10 @@
-"""Tianshou's statistics as metrics: events, and TensorBoard's files where the spec asks for them."""
+"""Tianshou's statistics as metrics of the run."""
 
 from collections.abc import Callable, Iterator
 from numbers import Number
 from typing import Any
 
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
 from tianshou.utils.logger.logger_base import BaseLogger
 
 STEPS = 1000
@@ -17,24 +16,15 @@ _LEFT_OUT = ("returns", "lens", "returns_stat", "lens_stat")
 class Metrics(BaseLogger):
     """A logger of Tianshou's that reports to the session; a metric's step is the run's environment step, or update."""
 
-    def __init__(self, session: Session, spec: Spec, collected: int) -> None:
+    def __init__(self, session: Session, collected: int) -> None:
         super().__init__(training_interval=STEPS, update_interval=max(1, STEPS // collected))
         self._session = session
-        self._writer: Any = None
-        if spec.tracking.tensorboard:
-            from torch.utils.tensorboard import SummaryWriter
-
-            directory = session.run_dir / "tensorboard"
-            self._writer = SummaryWriter(str(directory))
-            session.artifact("tensorboard", directory)
 
     def write(self, step_type: str, step: int, data: dict[str, Any]) -> None:
         """Report numbers of one kind: ``training``, ``update`` or ``info``."""
-        kind, now = step_type.partition("/")[0], self._session.progress
+        kind = step_type.partition("/")[0]
         for name, value in data.items():
-            self._session.metric(f"{kind}/{name}", value, now)
-            if self._writer is not None:
-                self._writer.add_scalar(f"{kind}/{name}", value, now)
+            self._session.metric(f"{kind}/{name}", value, self._session.progress)
 
     def prepare_dict_for_logging(self, log_data: dict[str, Any]) -> dict[str, Any]:
         """Nested statistics as plain numbers."""
@@ -44,9 +34,7 @@ class Metrics(BaseLogger):
         """At the end of an epoch: nothing that the events do not say."""
 
     def finalize(self) -> None:
-        """Close the files."""
-        if self._writer is not None:
-            self._writer.close()
+        """Nothing was opened."""
 
     def save_data(
         self, epoch: int, env_step: int, update_step: int, save_checkpoint_fn: Callable[..., str] | None = None

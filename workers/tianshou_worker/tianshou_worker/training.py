@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
+from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
 from tianshou.data import Collector, VectorReplayBuffer
 from tianshou.trainer import OffPolicyTrainerParams, OnPolicyTrainerParams
@@ -48,7 +49,7 @@ class Training:
         self._collector = Collector(
             self._algorithm, self._vector, buffer, exploration_noise=True, raise_on_nan_in_buffer=False
         )
-        self._metrics = Metrics(session, self._spec, self._pace.collected)
+        self._tracker = Tracker(session, self._spec)
         self._fill_until = self._pace.learning_starts
         self._ready = False
 
@@ -91,7 +92,7 @@ class Training:
 
     def close(self) -> None:
         """Let go of environments and files."""
-        self._metrics.finalize()
+        self._tracker.close()
         self._vector.close()
 
     def _buffer_size(self) -> int:
@@ -106,7 +107,7 @@ class Training:
             "collection_step_num_env_steps": self._pace.collected,
             "batch_size": self._pace.batch_size,
             "training_fn": lambda epoch, env_step: self._head(),
-            "logger": self._metrics,
+            "logger": Metrics(self._session, self._pace.collected),
             "verbose": False,
             "show_progress": False,
         }

@@ -24,12 +24,12 @@ STEPS = 1000
 
 
 def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
-    """The agent of ``config``; its metrics go to the session, and into TensorBoard's files where the spec says so.
+    """The agent of ``config``; its metrics go to the session.
 
     Raises:
         UserError: XuanCe has no such algorithm for agents that see different things.
     """
-    directory = session.run_dir / "tensorboard"
+    directory = session.run_dir / "xuance"
     settings = {**config.settings, "log_dir": str(directory), "model_dir": str(directory)}
     if config.algorithm.team and len({str(space) for space in vector.observation_space.values()}) > 1:
         if settings["agent"] == "MAPPO":
@@ -40,13 +40,8 @@ def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
         settings["use_parameter_sharing"] = False  # one network takes observations of one shape
     agent = REGISTRY_Agents[settings["agent"]](Options(**settings), vector)
     _pace(agent, config)
-    if config.spec.tracking.tensorboard and config.spec.mode in ("train", "resume_training"):
-        session.artifact("tensorboard", directory)
-        write = agent.log_infos
-    else:
-        _remove_files(agent, directory)
-        write = None
-    agent.log_infos = Reporter(session, write)
+    _remove_files(agent, directory)
+    agent.log_infos = Reporter(session)
     return agent
 
 
@@ -80,14 +75,12 @@ class Best:
 class Reporter:
     """Takes the place of ``agent.log_infos``, which hears of everything that XuanCe reports."""
 
-    def __init__(self, session: Session, write: Any) -> None:
-        self._session, self._write = session, write
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self._due = 0
 
     def __call__(self, info: dict[str, Any], step: int) -> None:
         """Numbers of one kind; episodes are reported by their environments."""
-        if self._write is not None:
-            self._write(info, step)
         if not info or "Episode" in next(iter(info)) or self._session.env_steps < self._due:
             return
         self._due = self._session.env_steps + STEPS
@@ -140,7 +133,7 @@ def _pace(agent: Any, config: XuanCeConfig) -> None:
 
 
 def _remove_files(agent: Any, directory: Path) -> None:
-    """XuanCe has no way not to write them."""
+    """XuanCe has no way not to write TensorBoard's files of its own."""
     agent.writer.close()
     shutil.rmtree(directory, ignore_errors=True)
 

@@ -60,7 +60,6 @@ class XuanCeConfig:
         algorithm = ALGORITHMS[algo]
         if kind not in algorithm.files:
             raise UserError(f"env: XuanCe's {algo} does not do {kind}")
-        _refuse_missing_features(spec)
         check(algo, kind, spec.algo.native)
         given = hyperparameters(spec)
         if not algorithm.on_policy and not algorithm.team:
@@ -84,18 +83,6 @@ class XuanCeConfig:
         from xuance_worker.checkpoints import CHECKPOINTS  # imports torch
 
         return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
-
-
-def _refuse_missing_features(spec: Spec) -> None:
-    trains = spec.mode in ("train", "resume_training")
-    for key, asked in {
-        "resources.gpus": spec.resources.gpus > 0,
-        "tracking.wandb": spec.tracking.wandb and trains,
-        "tracking.capture_video": spec.tracking.capture_video and trains,
-        "eval.video": spec.eval.video and spec.mode == "policy_eval",
-    }.items():
-        if asked:
-            raise UserError(f"{key}: the XuanCe worker does not do that yet")
 
 
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:

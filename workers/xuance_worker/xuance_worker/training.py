@@ -7,6 +7,7 @@ from typing import Any
 
 from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
+from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
 
 from xuance_worker import agents, environments, state
@@ -23,6 +24,7 @@ class Training:
         self._envs = environments.make_training(self._spec, self._pace.num_envs, session)
         self._vector = environments.vector_of(self._envs)
         self._agent = agents.build(config, self._vector, session)
+        self._tracker = Tracker(session, self._spec)
         self._learning_starts = int(config.settings.get("start_training", 0))
         self._ready = False
 
@@ -56,7 +58,7 @@ class Training:
 
     def close(self) -> None:
         """Let go of environments and files."""
-        self._agent.finish()
+        self._tracker.close()
         self._vector.close()
 
     def _memory(self) -> dict[str, Any] | None:

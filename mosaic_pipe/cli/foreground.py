@@ -71,7 +71,7 @@ def _can_resume(prepared: Prepared) -> bool:
 
 def _totals(manifest: Manifest) -> str:
     summary = manifest.summary
-    parts = [f"{summary.env_steps} steps"]
+    parts = [f"{summary.env_steps} steps" if summary.updates is None else f"{summary.updates} updates"]
     if summary.sps:
         parts.append(f"{summary.sps:.0f} steps/s")
     if summary.mean_return is not None:

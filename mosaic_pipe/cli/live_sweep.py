@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_pipe.base.processes import this_host
+from mosaic_pipe.cli.progress import budget
 from mosaic_pipe.store.attempts import is_gone
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs
@@ -84,7 +85,7 @@ class LiveSweep:
             assert status.manifest is not None
             summary, spec = status.manifest.summary, status.manifest.spec
             mean = "" if summary.mean_return is None else f"return {summary.mean_return:.1f}"
-            steps = f"{summary.env_steps}/{spec.total_timesteps} steps"
+            steps = "{}/{} {}".format(*budget(summary, spec))
             table.add_row(Text(spec.title()), Text(status.state.lower(), style="cyan"), steps, mean)
         if len(active) > _ROWS:
             table.add_row(f"… and {len(active) - _ROWS} more")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from types import TracebackType
 
+from msgspec import UNSET
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
@@ -32,7 +33,7 @@ class ProgressDisplay:
     def __enter__(self) -> ProgressDisplay:
         if self._live:
             self._live.progress.start()
-        _, total, unit = _budget(Summary(), self._spec)
+        _, total, unit = budget(Summary(), self._spec)
         self._console.print(f"run {self._spec.run_id}: {self._spec.title()}, {total} {unit}")
         return self
 
@@ -62,19 +63,20 @@ class _LiveLine:
             transient=True,
             refresh_per_second=4,
         )
-        self._task = self.progress.add_task("starting", total=_budget(Summary(), spec)[1], numbers="")
+        self._task = self.progress.add_task("starting", total=budget(Summary(), spec)[1], numbers="")
 
     def show(self, progress: Progress) -> None:
         self.progress.update(
             self._task,
-            completed=_budget(progress.summary, self._spec)[0],
+            completed=budget(progress.summary, self._spec)[0],
             description=_phase(progress),
             numbers=numbers(progress, self._spec),
         )
 
 
 def _phase(progress: Progress) -> str:
-    if progress.state is State.RUNNING and not progress.summary.env_steps:
+    summary = progress.summary
+    if progress.state is State.RUNNING and not (summary.env_steps or summary.updates):
         return "importing the library"
     return progress.state.lower()
 
@@ -82,7 +84,7 @@ def _phase(progress: Progress) -> str:
 def numbers(progress: Progress, spec: RunSpec) -> str:
     """Steps, steps a second, mean return, time left; what is known of them."""
     summary = progress.summary
-    done, total, unit = _budget(summary, spec)
+    done, total, unit = budget(summary, spec)
     parts = [f"{done}/{total} {unit}"]
     if summary.sps:
         parts.append(f"{summary.sps:.0f} steps/s")
@@ -93,8 +95,12 @@ def numbers(progress: Progress, spec: RunSpec) -> str:
     return "  ".join(parts)
 
 
-def _budget(summary: Summary, spec: RunSpec) -> tuple[int, int, str]:
+def budget(summary: Summary, spec: RunSpec) -> tuple[int, int, str]:
     """How much is done, of how much, of what."""
     if spec.mode == "policy_eval":
         return summary.eval_episodes, spec.eval.episodes * spec.eval.repeat, "episodes"
+    if spec.mode == "collect":
+        return summary.env_steps, spec.collect.steps, "steps"
+    if spec.algo.updates is not UNSET:
+        return summary.updates or 0, spec.algo.updates, "updates"
     return summary.env_steps, spec.total_timesteps, "steps"

@@ -7,14 +7,17 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec import UNSET
 from rich.console import Console
 from rich.markup import escape
 
 from mosaic_pipe.base.errors import Exit
+from mosaic_pipe.cli.progress import budget
 from mosaic_pipe.cli.tables import print_json, print_table
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs, current_manifest
+from mosaic_pipe.telemetry.events import Checkpoint
 
 _COLORS = {"COMPLETED": "green", "FAILED": "red", "TIMED_OUT": "red", "RUNNING": "cyan"}
 _COLUMNS = ("run", "state", "worker", "algo", "env", "seed", "sweep", "steps", "return", "age")
@@ -85,16 +88,15 @@ def _cells(row: dict[str, Any]) -> list[str]:
 
 def _print_run(manifest: Manifest, run: RunDir) -> None:
     summary, spec, attempt = manifest.summary, manifest.spec, manifest.attempts[-1]
+    plays = spec.mode in ("policy_eval", "collect")
     facts: dict[str, Any] = {
         "run": manifest.run_id,
         "state": manifest.state.value,
         "what": spec.title(),
-        "steps": f"{summary.env_steps} played"
-        if spec.mode == "policy_eval"
-        else f"{summary.env_steps} of {spec.total_timesteps}",
+        "steps": f"{summary.env_steps} played" if plays else "{} of {} {}".format(*budget(summary, spec)),
         "speed": f"{_number(summary.sps)} steps/s, {summary.wall_time:.1f} s",
         "episodes": f"{summary.eval_episodes} of the evaluation"
-        if spec.mode == "policy_eval"
+        if plays or spec.algo.updates is not UNSET
         else f"{summary.episodes}, mean return {_number(summary.episode_return_mean)},"
         f" mean length {_number(summary.episode_length_mean)} (last 100)",
         "attempt": f"{attempt.number} on {attempt.host}, supervisor {attempt.pid}, worker {attempt.worker_pid},"
@@ -121,17 +123,23 @@ def _places(manifest: Manifest, run: RunDir) -> Iterator[tuple[str, str]]:
     """What the run went through, and where things are."""
     if manifest.spec.resume.checkpoint:
         yield "started from", manifest.spec.resume.checkpoint
+    if manifest.spec.dataset.path:
+        yield "learns from", manifest.spec.dataset.path
     for stage in manifest.stages:
         reason = f", after {stage.reason}" if stage.reason else ""
         yield "stage", f"{stage.index} {stage.name or stage.env_id} from step {stage.env_steps}{reason}"
     if result := manifest.summary.eval:
         yield "evaluation", _evaluation(result)
     for checkpoint in manifest.checkpoints:
-        yield "checkpoint", f"{run.path / checkpoint.path} ({checkpoint.env_steps} steps, {checkpoint.size} bytes)"
+        yield "checkpoint", f"{run.path / checkpoint.path} ({_reached(checkpoint)}, {checkpoint.size} bytes)"
     for artifact in manifest.artifacts:
         yield artifact.kind, f"{run.path / artifact.path}{f' {artifact.url}' if artifact.url else ''}"
     for warning in manifest.telemetry.warnings if manifest.telemetry else ():
         yield "warning", warning
+
+
+def _reached(checkpoint: Checkpoint) -> str:
+    return f"{checkpoint.env_steps} steps" if checkpoint.updates is None else f"{checkpoint.updates} updates"
 
 
 def _evaluation(result: dict[str, Any]) -> str:

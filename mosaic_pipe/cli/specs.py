@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.cli.script import settle_script
 from mosaic_pipe.cli.where import given_keys, locator
+from mosaic_pipe.launch.dataset import with_dataset
 from mosaic_pipe.launch.resume import with_checkpoint
 from mosaic_pipe.spec.compose import compose_spec
 from mosaic_pipe.spec.schema import RunSpec
@@ -80,6 +82,10 @@ def spec_of(
     Raises:
         UserError: anything wrong with it.
     """
-    config = with_checkpoint(config, given_keys(overrides), call.runs)
-    spec = compose_spec(config, locator(overrides, choices))
+    given = given_keys(overrides)
+    config = with_checkpoint(config, given, call.runs)
+    spec = with_dataset(compose_spec(config, locator(overrides, choices)), given, call.runs)
+    if spec.algo.updates is not UNSET and "total_timesteps" in given:
+        hint = f"its budget is algo.updates={spec.algo.updates}"
+        raise SpecError(f"{spec.algo.name} takes no environment steps", where="total_timesteps", hint=hint)
     return settle_script(spec, spec.worker.script, arguments, overrides) if spec.worker.script is not None else spec

@@ -14,7 +14,7 @@ from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs, current_manifest
 
-_NEEDS = ("resume_training", "policy_eval")
+_NEEDS = ("resume_training", "policy_eval", "collect")
 _MAY = (*_NEEDS, "interactive")
 _OF_THE_RUN = ("run_id", "schema_version")
 
@@ -42,7 +42,8 @@ def with_checkpoint(config: dict[str, Any], given: Sequence[str], runs: Runs) ->
         raise SpecError(f"mode={mode} starts from nothing", where="resume", hint="set mode=resume_training")
     run = _run(resume, runs)
     file = Path(resume["checkpoint"]).absolute() if resume.get("checkpoint") else _newest(run)
-    base = _overlaid(_spec(run), config, [*given, "mode"]) if run else config
+    keys = ["dataset" if key.startswith("dataset.") else key for key in given]  # run and path say one thing
+    base = _overlaid(_spec(run), config, [*keys, "mode"]) if run else config
     found = {"run": run.path.name if run else None, "checkpoint": str(file), "sha256": _sha256(file, run)}
     return {**base, "resume": found}
 

@@ -20,7 +20,12 @@ HASH_VERSION = 2
 
 # Where a run lives, who watches it, what it may use and what it is called cannot change its result.
 _WITHOUT_EFFECT = ("run_id", "schema_version", "checkpoint", "tracking", "fastlane", "resources", "sweep", "labels")
-_PLACES = {"worker": ("python", "path", "repository", "ray"), "resume": ("run", "checkpoint")}
+_PLACES = {
+    "worker": ("python", "path", "repository", "ray"),
+    "resume": ("run", "checkpoint"),
+    "dataset": ("run", "path"),
+}
+_PLAYS = ("policy_eval", "collect")
 
 
 def new_run_id() -> str:
@@ -36,10 +41,24 @@ def spec_hash(spec: RunSpec) -> str:
     for part, keys in _PLACES.items():
         for key in keys:
             plain[part].pop(key, None)
-    if spec.mode != "policy_eval":
-        del plain["eval"]
+    _leave_out_unused(plain, spec.mode)
     digest = hashlib.sha256(canonical_json(plain).encode()).hexdigest()
     return f"v{HASH_VERSION}-{digest}"
+
+
+def _leave_out_unused(plain: dict[str, Any], mode: str) -> None:
+    """Remove the parts of a spec that its mode and its algorithm do not look at."""
+    plays, offline = mode in _PLAYS, mode not in _PLAYS and "updates" in plain["algo"]
+    if offline:
+        del plain["total_timesteps"]
+    else:
+        del plain["eval"]["interval"]
+    if not plays and not offline:
+        del plain["eval"]
+    if mode != "collect":
+        del plain["collect"]
+    if plain["dataset"]["sha256"] is None:
+        del plain["dataset"]
 
 
 def canonical_json(value: Any) -> str:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 SCHEMA_VERSION = 1
 
-Mode = Literal["train", "resume_training", "policy_eval", "interactive"]
+Mode = Literal["train", "resume_training", "policy_eval", "collect", "interactive"]
 Source = Literal["pypi", "path", "git"]
 Network = Literal["auto", "library", "minigrid_cnn", "mlp"]
 ActionSpace = Literal["discrete", "continuous", "multi_discrete", "multi_binary"]
@@ -80,7 +80,9 @@ class AlgoSpec(_Frozen, frozen=True):
     max_grad_norm: PositiveFloat | UnsetType = UNSET
     """Gradients longer than this (Euclidean norm) are scaled down to it."""
     batch_size: PositiveInt | UnsetType = UNSET
-    """Transitions in a batch that is drawn from the replay buffer."""
+    """Transitions in a batch that is drawn from the replay buffer, or from a dataset."""
+    updates: PositiveInt | UnsetType = UNSET
+    """Budget of an algorithm that learns from a dataset alone, a batch each; it takes no environment steps."""
     # Return
     gamma: Fraction | UnsetType = UNSET
     """Discount factor of an environment step."""
@@ -116,7 +118,7 @@ class AlgoSpec(_Frozen, frozen=True):
     train_interval: PositiveInt | UnsetType = UNSET
     """Environment steps between two updates."""
     target_update_interval: PositiveInt | UnsetType = UNSET
-    """Environment steps between two updates of the target networks."""
+    """Environment steps between two updates of the target networks; updates, where no environment steps are taken."""
     tau: Fraction | UnsetType = UNSET
     """How far the target networks move at an update; 1: a copy."""
     # Exploration
@@ -191,7 +193,7 @@ class CheckpointSpec(_Frozen, frozen=True):
     """Checkpoints while training; there is always one at the end."""
 
     interval: PositiveInt | None = 50_000
-    """Environment steps between two; null: only at the end."""
+    """Environment steps between two, or updates where none are taken; null: only at the end."""
     keep: PositiveInt = 2
     """How many of the newest are kept."""
     replay_buffer_mb: Natural = 1024
@@ -206,8 +208,23 @@ class ResumeSpec(_Frozen, frozen=True):
     sha256: str | None = None
 
 
+class DatasetSpec(_Frozen, frozen=True):
+    """Recorded steps to learn from; what the user names becomes an absolute path and the sha256 of what is there."""
+
+    run: str | None = None
+    path: str | None = None
+    sha256: str | None = None
+
+
+class CollectSpec(_Frozen, frozen=True):
+    """What ``mode=collect`` records; ``eval.deterministic`` and ``eval.max_episode_steps`` say how it is played."""
+
+    steps: PositiveInt = 10_000
+    """Environment steps."""
+
+
 class EvalSpec(_Frozen, frozen=True):
-    """What ``mode=policy_eval`` plays."""
+    """What ``mode=policy_eval`` plays, and what is played to see how far learning from a dataset is."""
 
     episodes: PositiveInt = 10
     batch_size: PositiveInt = 10
@@ -222,6 +239,8 @@ class EvalSpec(_Frozen, frozen=True):
     """An episode is cut after this many steps; null: only by the environment itself."""
     video: bool = False
     """Record the first episode of each repetition as mp4."""
+    interval: PositiveInt | None = None
+    """Learning from a dataset: updates between two evaluations; null: only at the end."""
 
 
 class TrackingSpec(_Frozen, frozen=True):
@@ -266,9 +285,11 @@ class RunSpec(_Frozen, frozen=True, kw_only=True):
     total_timesteps: PositiveInt
     mode: Mode = "train"
     resume: ResumeSpec = ResumeSpec()
+    dataset: DatasetSpec = DatasetSpec()
     checkpoint: CheckpointSpec = CheckpointSpec()
     curriculum: CurriculumSpec = CurriculumSpec()
     eval: EvalSpec = EvalSpec()
+    collect: CollectSpec = CollectSpec()
     tracking: TrackingSpec = TrackingSpec()
     fastlane: FastlaneSpec = FastlaneSpec()
     resources: Resources = Resources()

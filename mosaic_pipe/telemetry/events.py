@@ -37,6 +37,7 @@ class RunStarted(Envelope, tag=Names.RUN_STARTED):
 class _Heartbeat(Struct, gc=False):
     env_steps: int
     idle: float
+    updates: int | None = None
 
 
 class Heartbeat(Envelope, tag=Names.HEARTBEAT):
@@ -45,12 +46,16 @@ class Heartbeat(Envelope, tag=Names.HEARTBEAT):
     payload: _Heartbeat
 
 
-class Totals(Struct, gc=False):
-    """Canonical totals so far: environment steps, seconds, environment steps a second."""
+class Totals(Struct, gc=False, kw_only=True):
+    """Canonical totals so far: environment steps, seconds, environment steps a second.
+
+    ``updates``: of a run that learns from a dataset, and takes no environment steps.
+    """
 
     env_steps: int
     wall_time: float
     sps: Number
+    updates: int | None = None
 
 
 class Metrics(Envelope, tag=Names.METRICS):
@@ -99,12 +104,13 @@ class StageStarted(Envelope, tag=Names.STAGE_STARTED):
 
 
 class Checkpoint(Struct):
-    """A checkpoint: path below the run directory, bytes, sha256 in hex."""
+    """A checkpoint: path below the run directory, bytes, sha256 in hex; ``updates`` as in :class:`Totals`."""
 
     path: str
     env_steps: int
     size: int
     sha256: str
+    updates: int | None = None
 
 
 class _Saved(Checkpoint):
@@ -170,7 +176,7 @@ class RunCancelled(Envelope, tag=Names.RUN_CANCELLED):
     payload: Totals
 
 
-class _Failed(Totals, rename={"class_": "class"}):
+class _Failed(Totals, kw_only=True, rename={"class_": "class"}):
     class_: str
     reason: str
 

@@ -17,10 +17,11 @@ EPISODES_IN_MEAN = 100
 class Summary(msgspec.Struct):
     """Totals of a run over its attempts; means are over its last 100 training episodes, times in seconds.
 
-    ``sps`` and ``eval_episodes`` are those of the last attempt.
+    ``sps`` and ``eval_episodes`` are those of the last attempt. ``updates``: of a run that learns from a dataset.
     """
 
     env_steps: int = 0
+    updates: int | None = None
     episodes: int = 0
     episode_return_mean: float | None = None
     episode_length_mean: float | None = None
@@ -136,7 +137,7 @@ class Fold:
         """Another process tries: it counts from nothing, until it says which checkpoint it goes on from."""
         self.ending, self.idle = None, 0.0
         self._wall_time_before = self._summary.wall_time
-        self._summary.eval_episodes = 0
+        self._summary.eval_episodes, self._summary.updates = 0, None
         self._go_back_to(_Trained())
 
     def _on_started(self, event: ev.RunStarted) -> None:
@@ -158,7 +159,7 @@ class Fold:
 
     def _on_heartbeat(self, event: ev.Heartbeat) -> None:
         self.idle = event.payload.idle
-        self._summary.env_steps = event.payload.env_steps
+        self._summary.env_steps, self._summary.updates = event.payload.env_steps, event.payload.updates
 
     def _on_metrics(self, event: ev.Metrics) -> None:
         self._totals(event.payload)
@@ -186,7 +187,7 @@ class Fold:
     def _on_checkpoint(self, event: ev.CheckpointSaved) -> None:
         saved = event.payload
         self.checkpoints = [kept for kept in self.checkpoints if kept.path not in (saved.path, *saved.replaced)]
-        self.checkpoints.append(ev.Checkpoint(saved.path, saved.env_steps, saved.size, saved.sha256))
+        self.checkpoints.append(ev.Checkpoint(saved.path, saved.env_steps, saved.size, saved.sha256, saved.updates))
         trained = _Trained(
             self._summary.episodes, saved.env_steps, tuple(self._returns), tuple(self._lengths), tuple(self.stages)
         )
@@ -207,5 +208,5 @@ class Fold:
 
     def _totals(self, payload: ev.Totals) -> None:
         summary = self._summary
-        summary.env_steps, summary.sps = payload.env_steps, float(payload.sps)
+        summary.env_steps, summary.sps, summary.updates = payload.env_steps, float(payload.sps), payload.updates
         summary.wall_time = self._wall_time_before + payload.wall_time

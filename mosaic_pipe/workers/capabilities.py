@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct
 
 from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.spec.schema import ActionSpace, Mode, Name, ObservationSpace, RunSpec, Source
@@ -40,6 +40,8 @@ class Algorithm(Struct, frozen=True, forbid_unknown_fields=True):
     """null: as many as the worker."""
     curriculum: bool = False
     """Whether its environment may change while it trains."""
+    dataset: bool = False
+    """Whether it learns from a dataset, alone (``updates`` is its budget then) or beside its environment."""
     verified: str | None = None
     """The environment that it was last seen to train on."""
     unavailable: str | None = None
@@ -83,13 +85,14 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 def wanted_features(spec: RunSpec) -> dict[Feature, str]:
     """The features that ``spec`` asks for, and by which key."""
-    plays = spec.mode == "policy_eval"
+    learns = spec.mode in ("train", "resume_training")
+    evaluates = spec.mode == "policy_eval" or (learns and spec.algo.updates is not UNSET)
     asked: dict[Feature, tuple[bool, str]] = {
         "curriculum": (bool(spec.curriculum.stages), "curriculum.stages"),
-        "eval_video": (spec.eval.video and plays, "eval.video"),
+        "eval_video": (spec.eval.video and evaluates, "eval.video"),
         "gpu": (spec.resources.gpus > 0, "resources.gpus"),
-        "training_video": (spec.tracking.capture_video and not plays, "tracking.capture_video"),
-        "wandb": (spec.tracking.wandb and not plays, "tracking.wandb"),
+        "training_video": (spec.tracking.capture_video and learns, "tracking.capture_video"),
+        "wandb": (spec.tracking.wandb and learns, "tracking.wandb"),
     }
     return {feature: key for feature, (wanted, key) in asked.items() if wanted}
 

@@ -87,6 +87,7 @@ def _check_algorithm(spec: RunSpec, algorithm: Algorithm, worker: Capabilities) 
         _one_of("mode", spec.mode, algorithm.modes, who)
     if spec.curriculum.stages and not algorithm.curriculum:
         raise SpecError(f"{who} takes no curriculum", where="curriculum.stages", hint="choose curriculum=none")
+    _check_dataset(spec, algorithm, who)
     _one_of("env.action_space", spec.env.action_space, algorithm.action_spaces, who)
     _one_of("env.observation_space", spec.env.observation_space, algorithm.observation_spaces, who)
     for parameter, value in spec.algo.hyperparameters().items():
@@ -105,6 +106,16 @@ def _check_agents(spec: RunSpec, algorithm: Algorithm, worker: Capabilities, who
         raise SpecError(f"{who} trains several agents, and {spec.env.id} has {agents}", where="algo.name", hint=hint)
     if agents > most:
         raise SpecError(f"{who} trains {most} at most, and {spec.env.id} has {agents}", where="env.agents")
+
+
+def _check_dataset(spec: RunSpec, algorithm: Algorithm, who: str) -> None:
+    learns = spec.mode in ("train", "resume_training")
+    if learns and algorithm.dataset and spec.dataset.sha256 is None:
+        raise SpecError(f"{who} learns from recorded steps", where="dataset", hint="set dataset.run or dataset.path")
+    if spec.dataset.sha256 is not None and not algorithm.dataset:
+        raise SpecError(f"{who} learns from no recorded steps", where="dataset", hint="choose another algorithm")
+    if spec.mode == "collect" and spec.env.agents:
+        raise SpecError(f"mode=collect records one agent, and {spec.env.id} has {spec.env.agents}", where="mode")
 
 
 def _check_script(spec: RunSpec, worker: Capabilities) -> None:

@@ -13,9 +13,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from known_env import ENV_ID, length, name_and_number, rewards
+from known_env import ENV_ID, LENGTHS, NAMES, length, name_and_number, rewards
 from machine import ENV_PACKAGE, Machine
+from mosaic_worker.rl.dataset_arrays import load
 
 from mosaic_pipe.workers import uv
 
@@ -147,3 +149,28 @@ def test_evaluation_is_no_training(machines: dict[str, Machine], case: str) -> N
         assert episode["discounted_return"] == discounted
         played[name].append(number)
     assert sorted(played.values()) == [[0, 1, 2], [0, 1, 2, 3]]
+
+
+@pytest.mark.parametrize("case", EVALUATED)
+def test_what_is_recorded_is_what_happened(machines: dict[str, Machine], case: str) -> None:
+    machine, steps = machines[case], 40
+    machine.run("mode=collect", f"resume.run={machine.run_ids()[0]}", f"collect.steps={steps}")
+    box: dict[str, Any] = {"type": "box", "shape": [4], "dtype": "float32"}
+    continuous = {"type": "box", "shape": [1], "dtype": "float32", "low": -1.0, "high": 1.0}
+    acts = continuous if "+env.kwargs.continuous=true" in WORKERS[case][1] else {"type": "discrete", "n": 2, "start": 0}
+    recorded = load(machine.run_dir() / "dataset", {"observation_space": box, "action_space": acts})
+
+    name = round(float(recorded["observations"][0, 1]) * NAMES)
+    row = number = 0
+    while row < steps:
+        known, ends = rewards(name, number), min(row + length(name, number), steps)
+        over = row + len(known) <= steps
+        assert recorded["rewards"][row:ends].tolist() == known[: ends - row]
+        for array, since in (("observations", 0), ("next_observations", 1)):
+            seen = [[(i + since) / max(LENGTHS), name / NAMES, number % 2, 1.0] for i in range(ends - row)]
+            assert np.array_equal(recorded[array][row:ends], np.array(seen, np.float32))
+        going_on = [False] * (ends - row - 1)
+        terminated = over and number % 2 == 0
+        assert recorded["terminations"][row:ends].tolist() == [*going_on, terminated]
+        assert recorded["truncations"][row:ends].tolist() == [*going_on, not terminated]
+        row, number = ends, number + 1

@@ -62,6 +62,18 @@ def test_the_interval_counts_from_where_a_run_was_resumed(tmp_path: Path) -> Non
     assert run.session.summary()["env_steps"] == 1019
 
 
+def test_updates_are_the_progress_of_a_run_that_takes_no_steps(tmp_path: Path) -> None:
+    run = Run(tmp_path, checkpoint_interval=10, keep_checkpoints=1)
+    run.session.continue_from(0, updates=5)
+    for _ in range(22):
+        run.session.tick(0)  # an evaluation
+        run.session.update()
+        if run.session.wants_safe_point:
+            run.session.safe_point(run.write)
+    assert [(saved["env_steps"], saved["updates"]) for saved in run.saved()] == [(0, 15), (0, 25)]
+    assert run.session.summary()["updates"] == 27
+
+
 def test_nothing_to_save_is_no_checkpoint(tmp_path: Path) -> None:
     run = Run(tmp_path)
     run.session.checkpoints.save(lambda directory: None)

@@ -42,7 +42,9 @@ def spec_of(worker: Capabilities, algo: dict[str, Any]) -> RunSpec:
         "agents": algorithm.min_agents,
     }
     choice = {"name": worker.worker_type, "source": algorithm.sources[0], "python": "/usr/bin/python3"}
-    return compose_spec({"worker": choice, "algo": algo, "env": env, "seed": 1, "total_timesteps": 1000})
+    dataset = {"sha256": "00"} if algorithm.dataset else {}
+    run = {"seed": 1, "total_timesteps": 1000, "dataset": dataset}
+    return compose_spec({"worker": choice, "algo": algo, "env": env, **run})
 
 
 @pytest.mark.parametrize(("worker", "name"), ALGORITHMS)

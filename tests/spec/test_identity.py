@@ -48,6 +48,7 @@ def test_golden_hash() -> None:
         {"checkpoint": {"interval": 10, "keep": 1}},
         {"resume": {"run": "01BX5ZZKBKACTAV9WEVGEMMVRZ", "checkpoint": "/home/me/step-1.pt"}},
         {"eval": {"episodes": 1}},
+        {"collect": {"steps": 1}},
         {"tracking": {"tensorboard": False}},
         {"resources": {"cpus": 8, "time_limit": 60}},
         {"sweep": "night"},
@@ -80,6 +81,17 @@ def test_what_can_change_a_result_is_in_the_hash(changes: dict[str, Any]) -> Non
 
 def test_what_an_evaluation_plays_is_in_its_hash() -> None:
     assert hash_of(mode="policy_eval", eval={"episodes": 1}) != hash_of(mode="policy_eval", eval={"episodes": 2})
+
+
+def test_what_is_recorded_is_in_the_hash() -> None:
+    assert hash_of(mode="collect", collect={"steps": 1}) != hash_of(mode="collect", collect={"steps": 2})
+
+
+def test_an_algorithm_that_takes_no_steps_has_another_budget() -> None:
+    offline = {"algo": {"name": "cql", "updates": 10}}
+    assert hash_of(**offline) == hash_of(**offline, total_timesteps=5)
+    assert hash_of(**offline) != hash_of(algo={"name": "cql", "updates": 11})
+    assert hash_of(**offline) != hash_of(**offline, eval={"episodes": 1})
 
 
 def test_numbers_are_their_value() -> None:

@@ -86,13 +86,28 @@ def test_everything_that_a_manifest_tells() -> None:
         ]
     )
     assert [(stage.env_id, stage.name) for stage in fold.stages] == [("E", None), ("E", "second")]
-    assert [msgspec.to_builtins(found) for found in fold.checkpoints] == [checkpoint]
+    assert [msgspec.to_builtins(found) for found in fold.checkpoints] == [{**checkpoint, "updates": None}]
     assert fold.artifacts[0].kind == "tensorboard"
     assert fold.warnings == ["careful"]
     assert fold.idle == 1.5
     assert fold.summary().eval == {"mean": 3.0}
     assert fold.summary().env_steps == 10
     assert fold.telemetry(Skipped()).events["metrics"] == 1
+
+
+def test_updates_stand_beside_steps_where_none_are_taken() -> None:
+    saved = {"path": "checkpoints/a", "env_steps": 0, "updates": 20, "size": 3, "sha256": "00"}
+    started = {"pid": 1, "python": "3.11.7"}
+    fold = Fold()
+    fold.feed(
+        [event("heartbeat", 1, {"env_steps": 0, "updates": 12, "idle": 0.0}), event("checkpoint_saved", 2, saved)]
+    )
+    assert (fold.summary().env_steps, fold.summary().updates) == (0, 12)
+    assert fold.checkpoints[0].updates == 20
+    fold.feed([event("run_started", 1, started, attempt=2)])
+    assert fold.summary().updates is None
+    fold.feed([event("metrics", 2, {"env_steps": 0, "updates": 21, "wall_time": 1.0, "sps": 0.0}, attempt=2)])
+    assert fold.summary().updates == 21
 
 
 def test_what_an_attempt_does_again_counts_once() -> None:

@@ -22,7 +22,7 @@ class CleanRLWorker:
 
     def runtime(self, config: CleanRLConfig, session: Session) -> WorkerRuntime:
         """The script, ready to run; torch and Gymnasium are imported here."""
-        if config.spec.mode in ("policy_eval", "interactive"):
+        if config.spec.mode in ("policy_eval", "collect", "interactive"):
             from cleanrl_worker.playing import Playing
 
             return Playing(config, session)

@@ -1,12 +1,13 @@
-"""Evaluation and interaction: the script sets everything up, and its policy plays instead of training."""
+"""Evaluation, recording and interaction: the script sets everything up, and its policy plays instead of training."""
 
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from mosaic_worker.rl.evaluation import Policy, evaluate
+from mosaic_worker.rl.evaluation import Policy
 from mosaic_worker.rl.interaction import Interaction
+from mosaic_worker.rl.playing import play
 from mosaic_worker.session import Session
 
 from cleanrl_worker import checkpoints
@@ -25,8 +26,8 @@ class Playing:
         self._execution = Execution(config, session)
 
     def run(self) -> None:
-        """Play the episodes of an evaluation."""
-        self._instead_of_training(lambda: evaluate(self._spec, self._session, self._env, self._policy))
+        """Play what the mode asks for."""
+        self._instead_of_training(lambda: play(self._spec, self._session, self._env, self._policy))
 
     def interact(self, serve: Callable[[Interaction], None]) -> None:
         """Serve one environment and, where there is a checkpoint, its policy."""

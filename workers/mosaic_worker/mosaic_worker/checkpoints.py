@@ -11,7 +11,7 @@ Write = Callable[[Path], Optional[Path]]
 
 
 class Checkpoints:
-    """The newest ``keep`` checkpoints of a run, one about every ``interval`` environment steps and one at its end."""
+    """The newest ``keep`` checkpoints of a run, one about every ``interval`` steps of progress and one at its end."""
 
     def __init__(self, session: "Session", interval: Optional[int], keep: int) -> None:
         self._session = session
@@ -22,20 +22,20 @@ class Checkpoints:
         self._last: Optional[int] = None
         self.start_at(0)
 
-    def start_at(self, env_steps: int) -> None:
-        """Count the interval from ``env_steps``."""
-        self.due_at = env_steps + self._interval
+    def start_at(self, progress: int) -> None:
+        """Count the interval from ``progress``."""
+        self.due_at = progress + self._interval
 
     def save(self, write: Write) -> None:
         """Let ``write`` save a checkpoint, unless there is one of this very step, and delete what it replaces."""
-        if self._last == self._session.env_steps:
+        if self._last == self._session.progress:
             return
         self._directory.mkdir(exist_ok=True)
         path = write(self._directory)
-        self.start_at(self._session.env_steps)
+        self.start_at(self._session.progress)
         if path is None:
             return
-        self._last = self._session.env_steps
+        self._last = self._session.progress
         self._written = [old for old in self._written if old != path] + [path]
         replaced, self._written = self._written[: -self._keep], self._written[-self._keep :]
         self._session.checkpoint_saved(path, replaced)  # first: at any moment one that is on record exists

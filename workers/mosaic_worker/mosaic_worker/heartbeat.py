@@ -28,7 +28,7 @@ class Heartbeat(threading.Thread):
             now = time.monotonic()
             if self._session.life() != life:
                 life, since = self._session.life(), now
-            payload = {"env_steps": self._session.env_steps, "idle": round(now - since, 3)}
+            payload = {**self._session.counts(), "idle": round(now - since, 3)}
             try:
                 self._session.beat(payload)
             except EventsLost as error:

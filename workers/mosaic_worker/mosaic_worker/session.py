@@ -29,6 +29,8 @@ class Session:
         self.run_dir = run_dir
         self.checkpoints = Checkpoints(self, checkpoint_interval, keep_checkpoints)
         self.env_steps = 0
+        self.updates: Optional[int] = None
+        """Gradient updates, where they are the run's progress: it learns from a dataset and takes no steps."""
         self.wants_safe_point = True
         """:meth:`safe_point` has something to do: it is the first, a stop was asked for, or a checkpoint is due."""
         self._stops_at_safe_points = False
@@ -60,12 +62,22 @@ class Session:
     def summary(self) -> Payload:
         """Totals so far, under their canonical names."""
         now = time.monotonic()
-        return {"env_steps": self.env_steps, "wall_time": round(now - self._started, 6), "sps": self._sps(now)}
+        return {**self.counts(), "wall_time": round(now - self._started, 6), "sps": self._sps(now)}
 
-    def continue_from(self, env_steps: int) -> None:
+    def counts(self) -> Payload:
+        """How far training is: ``env_steps``; where a run learns from a dataset, ``updates`` too."""
+        return {"env_steps": self.env_steps, **({} if self.updates is None else {"updates": self.updates})}
+
+    @property
+    def progress(self) -> int:
+        """Of the budget: environment steps, or updates."""
+        return self.env_steps if self.updates is None else self.updates
+
+    def continue_from(self, env_steps: int, updates: Optional[int] = None) -> None:
         """Training goes on after ``env_steps`` steps of an earlier run; they do not count into ``sps``."""
         self.env_steps = self._steps_before = env_steps
-        self.checkpoints.start_at(env_steps)
+        self.updates = updates
+        self.checkpoints.start_at(self.progress)
 
     def tick(self, steps: int = 1) -> None:
         """``steps`` environment steps of training were taken; the first call starts the clock of ``sps``.
@@ -76,6 +88,12 @@ class Session:
         """
         self.env_steps += steps
         if self._attention or self.env_steps >= self._wake_at:
+            self._attend()
+
+    def update(self) -> None:
+        """A gradient update was made from a dataset, in place of :meth:`tick`."""
+        self.updates = (self.updates or 0) + 1
+        if self._attention or self.updates >= self._wake_at:
             self._attend()
 
     def safe_point(self, write: Write) -> None:
@@ -90,7 +108,7 @@ class Session:
         self._stops_at_safe_points = True
         if self._stop_requested:
             raise Stopped
-        if self.env_steps >= self.checkpoints.due_at:
+        if self.progress >= self.checkpoints.due_at:
             self.checkpoints.save(write)
         self._wake_at = self.checkpoints.due_at
         self.wants_safe_point = False
@@ -128,7 +146,7 @@ class Session:
 
     def checkpoint_saved(self, path: Path, replaced: Sequence[Path] = ()) -> None:
         """A checkpoint was written at ``path``, inside the run directory, and older ones were deleted for it."""
-        payload: Payload = {"path": self._inside(path), "env_steps": self.env_steps, **fingerprint(path)}
+        payload: Payload = {"path": self._inside(path), **self.counts(), **fingerprint(path)}
         if replaced:
             payload["replaced"] = [self._inside(old) for old in replaced]
         self.emit(Event.CHECKPOINT_SAVED, payload)
@@ -178,7 +196,7 @@ class Session:
 
     def life(self) -> int:
         """A number that changes whenever the training loop shows life."""
-        return self.env_steps + self._emitter.seq + self._signs - self._beats
+        return self.env_steps + (self.updates or 0) + self._emitter.seq + self._signs - self._beats
 
     def _played(self, episode_return: float, episode_length: int, agent_returns: Optional[Dict[str, float]]) -> Payload:
         payload = {"env_steps": self.env_steps, "episode_return": episode_return, "episode_length": episode_length}
@@ -195,7 +213,7 @@ class Session:
         if self._events_lost:
             raise self._events_lost
         self.send_metrics()
-        if self.env_steps >= self._wake_at:
+        if self.progress >= self._wake_at:
             self._wake_at, self.wants_safe_point = float("inf"), True
         if self._stop_requested and not self._stops_at_safe_points:
             self._attention = True  # a library that swallows the exception is asked again

@@ -22,7 +22,7 @@ class RllibWorker:
 
     def runtime(self, config: RllibConfig, session: Session) -> WorkerRuntime:
         """The algorithm, ready to run; Ray is imported and, for training, started here."""
-        if config.spec.mode in ("policy_eval", "interactive"):
+        if config.spec.mode in ("policy_eval", "collect", "interactive"):
             from rllib_worker.playing import Playing
 
             return Playing(config, session)

@@ -1,4 +1,4 @@
-"""Evaluation and interaction: the networks of a checkpoint play, without Ray."""
+"""Evaluation, recording and interaction: the networks of a checkpoint play, without Ray."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,9 +8,10 @@ import numpy as np
 import torch
 from gymnasium.spaces import Box
 from mosaic_worker.errors import UserError
-from mosaic_worker.rl.evaluation import Policy, evaluate
+from mosaic_worker.rl.evaluation import Policy
 from mosaic_worker.rl.interaction import Interaction
 from mosaic_worker.rl.monitor import Monitor
+from mosaic_worker.rl.playing import play
 from mosaic_worker.session import Session
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
@@ -33,8 +34,8 @@ class Playing:
         self._loaded = CHECKPOINTS.load_for(self._spec)
 
     def run(self) -> None:
-        """Play the episodes of an evaluation."""
-        evaluate(self._spec, self._session, self._env, self._policy)
+        """Play what the mode asks for."""
+        play(self._spec, self._session, self._env, self._policy)
 
     def interact(self, serve: Callable[[Interaction], None]) -> None:
         """Serve one environment and, where there is a checkpoint, its policy."""

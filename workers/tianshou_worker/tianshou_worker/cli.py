@@ -22,10 +22,14 @@ class TianshouWorker:
 
     def runtime(self, config: TianshouConfig, session: Session) -> WorkerRuntime:
         """The algorithm, ready to run; torch and Tianshou are imported here."""
-        if config.spec.mode in ("policy_eval", "interactive"):
+        if config.spec.mode in ("policy_eval", "collect", "interactive"):
             from tianshou_worker.playing import Playing
 
             return Playing(config, session)
+        if config.offline:
+            from tianshou_worker.offline import OfflineTraining
+
+            return OfflineTraining(config, session)
         from tianshou_worker.training import Training
 
         return Training(config, session)

@@ -2,8 +2,10 @@
 
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from mosaic_worker.datasets import read_description
 from mosaic_worker.errors import UserError
 from mosaic_worker.spec import Spec, hyperparameters
 
@@ -15,6 +17,7 @@ _OF_THE_PACE = (
     "minibatches",
     "update_epochs",
     "batch_size",
+    "updates",
     "train_interval",
     "learning_starts",
     "target_update_interval",
@@ -31,7 +34,10 @@ _COLLECTED, _BATCH = 2048, 64
 
 @dataclass(frozen=True)
 class Pace:
-    """How collecting and updating take turns; all in environment steps, summed over the environments."""
+    """How collecting and updating take turns; all in environment steps, summed over the environments.
+
+    Where an algorithm learns from a dataset alone there are no environments, and updates stand for steps.
+    """
 
     num_envs: int
     collected: int
@@ -69,6 +75,13 @@ class TianshouConfig:
     settings: dict[str, Any]
     """Arguments of Tianshou's constructors, by its own names: canonical ones translated, and ``algo.native``."""
     exploration: Exploration | None
+    dataset: Path | None
+    """What an algorithm learns from that needs one; None where it only plays."""
+
+    @property
+    def offline(self) -> bool:
+        """Whether the algorithm learns from a dataset alone."""
+        return not self.pace.num_envs
 
     @classmethod
     def from_spec(cls, spec: Spec) -> "TianshouConfig":
@@ -82,7 +95,8 @@ class TianshouConfig:
             raise UserError(f"algo.name: Tianshou has no {spec.algo.name}")
         given, names = hyperparameters(spec), algorithm["hyperparameters"]
         _refuse_unknown(spec.algo.name, given, names)
-        pace = _pace(spec, given, on_policy="rollout_steps" in names)
+        offline = "updates" in names
+        pace = _offline_pace(spec, given) if offline else _pace(spec, given, on_policy="rollout_steps" in names)
         settings = {
             names[name]: value
             for name, value in given.items()
@@ -90,15 +104,18 @@ class TianshouConfig:
         }
         if "target_update_interval" in given:
             settings[names["target_update_interval"]] = _updates(given["target_update_interval"], pace)
-        return cls(spec, pace, {**settings, **spec.algo.native}, _exploration(spec, given))
+        dataset = _dataset(spec) if algorithm.get("dataset") else None
+        return cls(spec, pace, {**settings, **spec.algo.native}, _exploration(spec, given), dataset)
 
     def describe(self) -> dict[str, Any]:
         """What would run, as plain data; the checkpoint is read for it.
 
         Raises:
-            UserError: the checkpoint is none, or another algorithm's.
+            UserError: the checkpoint is none, or another algorithm's; the dataset is none, or not whole.
         """
         described = {"env_id": self.spec.env.id, "pace": asdict(self.pace), "settings": self.settings}
+        if self.dataset:
+            described["dataset"] = {"path": str(self.dataset), "steps": read_description(self.dataset)["steps"]}
         if not self.spec.resume.checkpoint:
             return described
         from tianshou_worker.checkpoints import CHECKPOINTS  # imports torch
@@ -137,6 +154,20 @@ def _pace(spec: Spec, given: dict[str, Any], *, on_policy: bool) -> Pace:
         )
     total = spec.total_timesteps // collected * collected
     return Pace(num_envs, collected, min(-(-starts // collected) * collected, total), total, batch_size, repetitions)
+
+
+def _dataset(spec: Spec) -> Path | None:
+    if spec.mode not in ("train", "resume_training"):
+        return None
+    if not spec.dataset.path:
+        raise UserError(f"dataset: {spec.algo.name} learns from recorded steps")
+    return Path(spec.dataset.path)
+
+
+def _offline_pace(spec: Spec, given: dict[str, Any]) -> Pace:
+    if "updates" not in given:
+        raise UserError(f"algo.updates: {spec.algo.name} needs to know how many updates to make")
+    return Pace(0, 1, 0, given["updates"], given.get("batch_size", 64), 0)
 
 
 def _updates(interval: int, pace: Pace) -> int:

@@ -67,13 +67,15 @@ def _parameters(algo: str) -> dict[str, dict[str, Any]]:
     for kind in recipe.parts:
         texts = _texts(kind)
         for name, parameter in inspect.signature(kind).parameters.items():
-            if name != "action_shape" and (kind_name := _plain_type(parameter)):
+            if name not in ("action_shape", *recipe.fixed) and (kind_name := _plain_type(parameter)):
                 found[name] = {"type": kind_name, "default": _default(parameter), "help": texts.get(name, "")}
     for name, value in recipe.buffer_settings.items():
         found[name] = {"type": "float", "default": value, "help": "of the replay buffer"}
+    for name, value in recipe.own.items():
+        found[name] = {"type": "float", "default": value, "help": ""}
     hidden = {**_OURS["hidden_sizes"], "default": list(recipe.hidden_sizes)}
     found["hidden_sizes"] = hidden
-    if not recipe.on_policy:
+    if not (recipe.on_policy or recipe.offline):
         found["update_step_num_gradient_steps_per_sample"] = {
             **_OURS["update_step_num_gradient_steps_per_sample"],
             "default": None,

@@ -1,4 +1,4 @@
-"""Evaluation and interaction: the networks of a checkpoint play."""
+"""Evaluation, recording and interaction: the networks of a checkpoint play."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import torch
 from mosaic_worker.errors import UserError
-from mosaic_worker.rl.evaluation import Policy, evaluate
+from mosaic_worker.rl.evaluation import Policy
 from mosaic_worker.rl.interaction import Interaction
 from mosaic_worker.rl.monitor import Monitor
+from mosaic_worker.rl.playing import play
 from mosaic_worker.session import Session
 from tianshou.data import Batch, to_numpy
 from tianshou.utils.torch_utils import policy_within_training_step, torch_train_mode
@@ -30,8 +31,8 @@ class Playing:
         self._loaded = CHECKPOINTS.load_for(self._spec)
 
     def run(self) -> None:
-        """Play the episodes of an evaluation."""
-        evaluate(self._spec, self._session, self._env, self._policy)
+        """Play what the mode asks for."""
+        play(self._spec, self._session, self._env, self._policy)
 
     def interact(self, serve: Callable[[Interaction], None]) -> None:
         """Serve one environment and, where there is a checkpoint, its policy."""
@@ -56,10 +57,10 @@ class Playing:
         except RuntimeError as error:
             raise UserError(f"{path}: does not fit this run: {error}") from error
         self._session.checkpoint_loaded(path, self._loaded["env_steps"])
-        return _player(algorithm.policy, self._config, deterministic=self._spec.eval.deterministic)
+        return player(algorithm.policy, self._config, deterministic=self._spec.eval.deterministic)
 
 
-def _player(policy: Any, config: TianshouConfig, *, deterministic: bool) -> Policy:
+def player(policy: Any, config: TianshouConfig, *, deterministic: bool) -> Policy:
     """Actions of ``policy``: its best ones, or those that training would take."""
     if hasattr(policy, "deterministic_eval"):
         policy.deterministic_eval = True

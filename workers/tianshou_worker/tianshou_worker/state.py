@@ -10,19 +10,27 @@ from tianshou.data import Batch, ReplayBuffer
 from tianshou.utils import RunningMeanStd
 
 _COUNTS = ("_size", "_insertion_idx", "_ep_return", "_ep_len", "_ep_start_idx")
+_COUNTERS = ("_iter", "_cnt", "_last", "_last_actor_loss", "critic_gradient_step")
+"""Numbers that training changes, by their names in one algorithm or another."""
 _PRIORITIES = ("_max_prio", "_min_prio", "_beta")
 
 
 def capture_algorithm(algorithm: Any) -> dict[str, Any]:
     """Networks, optimisers, learning rate schedules, counters, running statistics."""
     alpha = _alpha_optimizer(algorithm)
-    return {
+    found = {
         "weights": _without_numpy(dict(algorithm.state_dict())),
         "alpha_optimizer": alpha.state_dict() if alpha else None,
         "schedules": [schedule.last_epoch for schedule in algorithm.lr_schedulers],
-        "counters": {name: value for name, value in vars(algorithm).items() if _is_counter(name, value)},
+        "counters": {name: getattr(algorithm, name) for name in _COUNTERS if hasattr(algorithm, name)},
         "statistics": [[_number(s.mean), _number(s.var), s.count] for s in _statistics(algorithm)],
     }
+    if hasattr(algorithm, "cql_alpha_optim"):
+        found["cql_alpha"] = algorithm.cql_log_alpha.detach().clone()
+        found["cql_alpha_optimizer"] = algorithm.cql_alpha_optim.state_dict()
+    if hasattr(algorithm, "expert_buffer"):
+        found["expert_random"] = plain(algorithm.expert_buffer._random_state.get_state(legacy=False))
+    return found
 
 
 def restore_algorithm(algorithm: Any, saved: dict[str, Any]) -> None:
@@ -34,10 +42,17 @@ def restore_algorithm(algorithm: Any, saved: dict[str, Any]) -> None:
     optimizers = [optimizer._optim for optimizer in algorithm._optimizers]
     if alpha := _alpha_optimizer(algorithm):
         optimizers.append(alpha)
+    if weight := getattr(algorithm, "cql_alpha_optim", None):
+        optimizers.append(weight)
     settings = [[_settings(group) for group in optimizer.param_groups] for optimizer in optimizers]
     algorithm.load_state_dict(dict(saved["weights"]))
     if alpha:
         alpha.load_state_dict(saved["alpha_optimizer"])
+    if weight:
+        algorithm.cql_log_alpha.data.copy_(saved["cql_alpha"])
+        weight.load_state_dict(saved["cql_alpha_optimizer"])
+    if "expert_random" in saved:
+        algorithm.expert_buffer._random_state.set_state(unplain(saved["expert_random"]))
     for optimizer, groups in zip(optimizers, settings, strict=True):
         for group, ours in zip(optimizer.param_groups, groups, strict=True):
             group.update(ours)
@@ -157,11 +172,6 @@ def _continue_schedule(schedule: Any, last: int) -> None:
         schedule.optimizer.param_groups, schedule.base_lrs, schedule.lr_lambdas, strict=True
     ):
         group["lr"] = base * factor(last)
-
-
-def _is_counter(name: str, value: Any) -> bool:
-    """Numbers that training changes have names of this form; settings have public ones."""
-    return (name.startswith("_") or name == "critic_gradient_step") and type(value) in (int, float)
 
 
 def _statistics(algorithm: Any) -> list[RunningMeanStd]:

@@ -8,13 +8,13 @@ from mosaic_worker.session import Session
 from tianshou.utils.logger.logger_base import BaseLogger
 
 STEPS = 1000
-"""Environment steps between two reports, about."""
+"""Environment steps, or updates, between two reports, about."""
 _LEFT_OUT = ("returns", "lens", "returns_stat", "lens_stat")
 """Of the episodes: they are reported one by one, and all of them."""
 
 
 class Metrics(BaseLogger):
-    """A logger of Tianshou's that reports to the session; a metric's step is the run's environment step."""
+    """A logger of Tianshou's that reports to the session; a metric's step is the run's environment step, or update."""
 
     def __init__(self, session: Session, collected: int) -> None:
         super().__init__(training_interval=STEPS, update_interval=max(1, STEPS // collected))
@@ -24,7 +24,7 @@ class Metrics(BaseLogger):
         """Report numbers of one kind: ``training``, ``update`` or ``info``."""
         kind = step_type.partition("/")[0]
         for name, value in data.items():
-            self._session.metric(f"{kind}/{name}", value, self._session.env_steps)
+            self._session.metric(f"{kind}/{name}", value, self._session.progress)
 
     def prepare_dict_for_logging(self, log_data: dict[str, Any]) -> dict[str, Any]:
         """Nested statistics as plain numbers."""

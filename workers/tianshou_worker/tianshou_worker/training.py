@@ -20,6 +20,7 @@ from tianshou_worker import environments, state
 from tianshou_worker.algorithms import RECIPES
 from tianshou_worker.checkpoints import CHECKPOINTS
 from tianshou_worker.config import TianshouConfig
+from tianshou_worker.datasets import replay_buffer
 from tianshou_worker.native import Settings, check
 from tianshou_worker.tracking import Metrics
 
@@ -33,8 +34,10 @@ class Training:
         self._loaded = CHECKPOINTS.load_for(self._spec)
         self._recipe = RECIPES[self._spec.algo.name]
         self._settings = Settings(config.settings)
-        _seed(self._spec.seed)
+        seed_everything(self._spec.seed)
         self._vector, self._envs = environments.make_training(self._spec, self._pace.num_envs, session)
+        if config.dataset:
+            self._settings.values["expert_buffer"] = replay_buffer(config.dataset, self._envs[0], self._spec.seed)
         self._algorithm = self._recipe.build(self._settings, self._envs[0], self._pace)
         buffer_kind = self._recipe.buffer or VectorReplayBuffer
         buffer = buffer_kind(
@@ -137,7 +140,7 @@ class Training:
                 f"{path}: does not fit this run: it has {len(loaded['environments'])} environments, "
                 f"and algo.num_envs is {len(self._envs)}"
             )
-        with _fitting(path):
+        with fitting(path):
             state.restore_algorithm(self._algorithm, loaded["algorithm"])
             state.restore_buffer(self._collector.buffer, loaded["buffer"])
         self._restore_environments(loaded)
@@ -160,14 +163,20 @@ class Training:
 
 
 @contextmanager
-def _fitting(path: Path) -> Iterator[None]:
+def fitting(path: Path) -> Iterator[None]:
+    """Refuse the checkpoint at ``path`` where what is in it does not fit.
+
+    Raises:
+        UserError: other networks, other sizes.
+    """
     try:
         yield
     except (RuntimeError, ValueError, KeyError) as error:
         raise UserError(f"{path}: does not fit this run: {error}") from error
 
 
-def _seed(seed: int) -> None:
+def seed_everything(seed: int) -> None:
+    """Seed the generators of this process."""
     random.seed(seed)
     np.random.seed(seed)
     torch.manual_seed(seed)

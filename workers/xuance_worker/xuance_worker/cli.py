@@ -24,7 +24,7 @@ class XuanCeWorker:
     def runtime(self, config: XuanCeConfig, session: Session) -> WorkerRuntime:
         """The algorithm, ready to run; torch and XuanCe are imported here."""
         os.environ.setdefault("TQDM_DISABLE", "1")  # a bar for each chunk of training would fill the log
-        if config.spec.mode in ("policy_eval", "interactive"):
+        if config.spec.mode in ("policy_eval", "collect", "interactive"):
             from xuance_worker.playing import Playing
 
             return Playing(config, session)

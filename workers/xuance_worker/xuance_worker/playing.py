@@ -1,4 +1,4 @@
-"""Evaluation and interaction: the networks of a checkpoint play."""
+"""Evaluation, recording and interaction: the networks of a checkpoint play."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,9 +6,10 @@ from typing import Any
 
 from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
-from mosaic_worker.rl.evaluation import Policy, evaluate
+from mosaic_worker.rl.evaluation import Policy
 from mosaic_worker.rl.interaction import Interaction
 from mosaic_worker.rl.monitor import Monitor
+from mosaic_worker.rl.playing import play
 from mosaic_worker.session import Session
 
 from xuance_worker import agents, environments, state
@@ -24,8 +25,8 @@ class Playing:
         self._loaded = CHECKPOINTS.load_for(self._spec)
 
     def run(self) -> None:
-        """Play the episodes of an evaluation."""
-        evaluate(self._spec, self._session, self._env, self._policy)
+        """Play what the mode asks for."""
+        play(self._spec, self._session, self._env, self._policy)
 
     def interact(self, serve: Callable[[Interaction], None]) -> None:
         """Serve one environment and, where there is a checkpoint, its agent."""

@@ -21,8 +21,12 @@ class CheckpointFiles:
         self._library, self._version = library, version
 
     def save(self, directory: Path, facts: Dict[str, Any]) -> Path:
-        """Write ``step-<env_steps>.pt`` into ``directory``, atomically; ``facts``: all but format and library."""
-        path = directory / f"step-{facts['env_steps']}.pt"
+        """Write ``step-<env_steps>.pt`` into ``directory``, atomically; ``facts``: all but format and library.
+
+        Where these have ``updates``, a run's progress, the file is ``update-<updates>.pt``.
+        """
+        name = f"update-{facts['updates']}" if "updates" in facts else f"step-{facts['env_steps']}"
+        path = directory / f"{name}.pt"
         content = {"format": self._version, "library": self._library, **facts}
         write_atomically(path, lambda file: torch.save(content, file))
         return path

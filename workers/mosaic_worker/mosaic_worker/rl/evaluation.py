@@ -3,7 +3,7 @@
 import json
 import time
 from dataclasses import asdict, dataclass
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any, Callable, Dict, Iterable, List, Optional
 
 import gymnasium
 import numpy as np
@@ -43,6 +43,8 @@ def evaluate(
     session: Session,
     make_env: Callable[[], gymnasium.Env],
     make_policy: Callable[[gymnasium.Env], Policy],
+    *,
+    counts: bool = True,
 ) -> None:
     """Play what ``spec.eval`` asks for; reports ``eval_completed`` and writes ``eval.json`` into the run's directory.
 
@@ -51,6 +53,7 @@ def evaluate(
         session: told of every step and episode.
         make_env: makes an environment with a :class:`~mosaic_worker.rl.monitor.Monitor` in it.
         make_policy: the trained policy for such an environment.
+        counts: whether its steps are the run's environment steps.
     """
     settings = spec.eval
     batches: List[Dict[str, Any]] = []
@@ -66,7 +69,7 @@ def evaluate(
         torch.manual_seed(seeds[0])
         np.random.seed(seeds[0] % 2**32)
         policy = make_policy(envs[0])
-        played = _play(envs, seeds, policy, settings, session)
+        played = _play(envs, seeds, policy, settings, session, counts=counts)
         for env in envs:
             env.close()
         episodes += played
@@ -81,6 +84,8 @@ def evaluate(
         "batches": batches,
         "episodes": [episode.as_dict() for episode in episodes],
     }
+    if session.updates is not None:
+        result["updates"] = session.updates
     text = json.dumps(result, indent=2).encode()
     write_atomically(session.run_dir / "eval.json", lambda file: file.write(text + b"\n"))
     session.artifact("eval", session.run_dir / "eval.json")
@@ -105,14 +110,14 @@ def summarize(episodes: List[Episode]) -> Dict[str, Any]:
 
 
 def _play(
-    envs: List[gymnasium.Env], seeds: List[int], policy: Policy, settings: Spec, session: Session
+    envs: List[gymnasium.Env], seeds: List[int], policy: Policy, settings: Spec, session: Session, *, counts: bool
 ) -> List[Episode]:
     """An episode for each seed, in the order of ``seeds``; environment i plays every ``len(envs)``-th of them.
 
     Which episodes are played does not depend on which end first, so that short ones do not count more.
     """
     waiting = [seeds[number :: len(envs)] for number in range(len(envs))]
-    players = [_Player(env, own, settings, session) for env, own in zip(envs, waiting)]
+    players = [Player(env, own, settings, session, counts=counts) for env, own in zip(envs, waiting)]
     while playing := [player for player in players if player.playing]:
         actions = policy(np.stack([np.asarray(player.observation) for player in playing]))
         for player, action in zip(playing, actions):
@@ -121,22 +126,26 @@ def _play(
     return [by_seed[seed] for seed in seeds]
 
 
-class _Player:
-    """One environment and the episodes that it plays, one after the other."""
+class Player:
+    """One environment and the episodes that it plays, one after the other, each with its seed."""
 
-    def __init__(self, env: gymnasium.Env, seeds: List[int], settings: Spec, session: Session) -> None:
+    def __init__(
+        self, env: gymnasium.Env, seeds: Iterable[int], settings: Spec, session: Session, *, counts: bool = True
+    ) -> None:
         self._env, self._settings, self._session = env, settings, session
         self._monitor = monitor_of(env)
-        self._seeds = list(seeds)
+        self._seeds, self._counted = iter(seeds), int(counts)
+        self.observation: Any = None
         self.played: List[Episode] = []
         self._return = self._discounted = 0.0
         self._length = 0
         self._next_episode()
 
     def step(self, action: Any) -> None:
+        """Take a step; the end of an episode is reported, and the next one begun where there is another seed."""
         self.observation, _, terminated, truncated, _ = self._env.step(action)
         self._length += 1
-        self._session.tick()
+        self._session.tick(self._counted)
         total = self._monitor.episode_return
         self._discounted += self._settings.gamma ** (self._length - 1) * (total - self._return)
         self._return = total
@@ -155,10 +164,11 @@ class _Player:
         self._next_episode()
 
     def _next_episode(self) -> None:
-        self.playing = bool(self._seeds)
-        if not self.playing:
+        seed = next(self._seeds, None)
+        self.playing = seed is not None
+        if seed is None:
             return
-        self._seed = self._seeds.pop(0)
+        self._seed = seed
         self.observation, _ = self._env.reset(seed=self._seed)
         self._monitor.finished = None
         self._return = self._discounted = 0.0

@@ -13,16 +13,18 @@ from mosaic_worker.spec import Spec
 
 TRAINING = ("train", "resume_training")
 """Modes in which there is something to follow."""
+_TOTALS = ("env_steps", "updates", "wall_time")
 
 
 class Tracker:
     """Follows a run's episodes and metrics, and writes each number where ``spec.tracking`` says.
 
     Episodes are ``episode/return`` and ``episode/length``, where several agents act ``episode/return/<agent>`` too;
-    metrics keep their names. The axis is ``env_steps``.
+    metrics keep their names. The axis is ``env_steps``, or ``updates`` where a run takes no steps.
     """
 
     def __init__(self, session: Session, spec: Spec) -> None:
+        self._axis = "updates" if hasattr(spec.algo, "updates") else "env_steps"
         self._writer: Any = None
         self._wandb: Any = None
         if spec.mode not in TRAINING:
@@ -34,7 +36,7 @@ class Tracker:
             self._writer = SummaryWriter(str(directory))
             session.artifact("tensorboard", directory)
         if spec.tracking.wandb:
-            self._wandb = _begin(session, spec)
+            self._wandb = _begin(session, spec, self._axis)
         if self._writer or self._wandb:
             session.follow(self._write)
 
@@ -49,14 +51,14 @@ class Tracker:
         if event == Event.EPISODE:
             numbers = _of_episode(payload)
         elif event == Event.METRICS:
-            numbers = {name: value for name, value in payload.items() if name not in ("env_steps", "wall_time")}
+            numbers = {name: value for name, value in payload.items() if name not in _TOTALS}
         else:
             return
         if self._writer:
             for name, value in numbers.items():
-                self._writer.add_scalar(name, value, payload["env_steps"])
+                self._writer.add_scalar(name, value, payload[self._axis])
         if self._wandb:
-            self._wandb.log({**numbers, "env_steps": payload["env_steps"]})
+            self._wandb.log({**numbers, self._axis: payload[self._axis]})
 
 
 def offline_without_key(session: Session) -> None:
@@ -66,7 +68,7 @@ def offline_without_key(session: Session) -> None:
         session.warning("no key of W&B (WANDB_API_KEY, wandb login): it writes offline; send it with wandb sync DIR")
 
 
-def _begin(session: Session, spec: Spec) -> Any:
+def _begin(session: Session, spec: Spec, axis: str) -> Any:
     """W&B's run: its id is ours, so that attempts of one run are one there too."""
     import wandb
 
@@ -80,7 +82,7 @@ def _begin(session: Session, spec: Spec) -> Any:
         dir=str(session.run_dir),
         resume="allow",
     )
-    run.define_metric("*", step_metric="env_steps")
+    run.define_metric("*", step_metric=axis)
     session.artifact("wandb", Path(run.dir).parent, url=run.url)
     return run
 

@@ -1,7 +1,6 @@
 """Algorithms that learn a policy and the values of its actions from a replay buffer."""
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from gymnasium.spaces import Discrete
@@ -15,20 +14,22 @@ from tianshou.utils.net.common import EnsembleLinear
 from tianshou.utils.net.continuous import ContinuousActorDeterministic, ContinuousActorProbabilistic, ContinuousCritic
 from tianshou.utils.net.discrete import DiscreteActor, DiscreteCritic
 
-from tianshou_worker.algorithms.recipe import Recipe, adam
+from tianshou_worker.algorithms.recipe import Build, Recipe, adam
 from tianshou_worker.config import Pace
 from tianshou_worker.native import Settings
 from tianshou_worker.networks import body
 
 _HIDDEN = (256, 256)
-Build = Callable[[Settings, Any, Pace], Any]
 
 
-def _critic(settings: Settings, env: Any) -> Any:
+def critic(settings: Settings, env: Any) -> Any:
+    """A network over observations and actions."""
     return ContinuousCritic(preprocess_net=body(env, settings.hidden_sizes(_HIDDEN), concat=True))
 
 
-def _deterministic(kind: type, critics: int) -> Build:
+def deterministic(kind: type, critics: int) -> Build:
+    """Of a ``kind`` with a policy without randomness."""
+
     def build(settings: Settings, env: Any, pace: Pace) -> Any:
         network = body(env, settings.hidden_sizes(_HIDDEN))
         actor = ContinuousActorDeterministic(preprocess_net=network, action_shape=env.action_space.shape)
@@ -49,7 +50,7 @@ def _deterministic(kind: type, critics: int) -> Build:
 def _critics(settings: Settings, env: Any, count: int, rate: str) -> dict[str, Any]:
     """Critics with initial weights of their own, and their optimisers."""
     names = ["critic", "critic2"][:count]
-    critics = {name: _critic(settings, env) for name in names}
+    critics = {name: critic(settings, env) for name in names}
     return {**critics, **{f"{name}_optim": adam(settings, rate) for name in names}}
 
 
@@ -61,11 +62,16 @@ def _gaussian_actor(settings: Settings, env: Any) -> Any:
     )
 
 
-def _sac(settings: Settings, env: Any, pace: Pace) -> Any:
-    policy = settings.make(SACPolicy, actor=_gaussian_actor(settings, env), action_space=env.action_space)
-    critics = _critics(settings, env, 2, "critic_optim.lr")
-    optim = adam(settings, "policy_optim.lr")
-    return settings.make(SAC, policy=policy, policy_optim=optim, alpha=_alpha(settings, env), **critics)
+def soft(kind: type, **given: Any) -> Build:
+    """Of a ``kind`` with SAC's policy, two critics and an entropy coefficient, and whatever else it is ``given``."""
+
+    def build(settings: Settings, env: Any, pace: Pace) -> Any:
+        policy = settings.make(SACPolicy, actor=_gaussian_actor(settings, env), action_space=env.action_space)
+        critics = _critics(settings, env, 2, "critic_optim.lr")
+        optim = adam(settings, "policy_optim.lr")
+        return settings.make(kind, policy=policy, policy_optim=optim, alpha=_alpha(settings, env), **critics, **given)
+
+    return build
 
 
 def _redq(settings: Settings, env: Any, pace: Pace) -> Any:
@@ -110,10 +116,10 @@ def _recipe(build: Build, *parts: type) -> Recipe:
 
 
 ACTOR_CRITIC = {
-    "ddpg": _recipe(_deterministic(DDPG, 1), DDPG),
-    "td3": _recipe(_deterministic(TD3, 2), TD3),
-    "td3_continuous_action": _recipe(_deterministic(TD3, 2), TD3),
-    "sac": _recipe(_sac, SAC),
+    "ddpg": _recipe(deterministic(DDPG, 1), DDPG),
+    "td3": _recipe(deterministic(TD3, 2), TD3),
+    "td3_continuous_action": _recipe(deterministic(TD3, 2), TD3),
+    "sac": _recipe(soft(SAC), SAC),
     "redq": _recipe(_redq, REDQ),
     "discrete_sac": _recipe(_discrete_sac, DiscreteSAC),
 }

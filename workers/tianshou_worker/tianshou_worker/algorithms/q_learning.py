@@ -11,69 +11,71 @@ from tianshou.algorithm.modelfree.qrdqn import QRDQNPolicy
 from tianshou.data import PrioritizedVectorReplayBuffer
 from tianshou.utils.net.discrete import ImplicitQuantileNetwork, NoisyLinear
 
-from tianshou_worker.algorithms.recipe import Recipe, adam
+from tianshou_worker.algorithms.recipe import Build, Recipe, adam
 from tianshou_worker.config import Pace
 from tianshou_worker.native import Settings
 from tianshou_worker.networks import body
 
-_HIDDEN = (128, 128, 128)
+HIDDEN = (128, 128, 128)
 _PRIORITIES = {"alpha": 0.6, "beta": 0.4}
 """Of Rainbow's buffer; Tianshou's class has no defaults for them."""
 
 
-def _build(kind: type, policy_kind: type, network: Callable[[Settings, Any], Any]) -> Any:
-    def build(settings: Settings, env: Any, pace: Pace) -> Any:
+def build(kind: type, policy_kind: type, network: Callable[[Settings, Any], Any]) -> Build:
+    """Of a ``kind`` with one network and one optimiser."""
+
+    def make(settings: Settings, env: Any, pace: Pace) -> Any:
         policy = settings.make(policy_kind, model=network(settings, env), action_space=env.action_space)
         return settings.make(kind, policy=policy, optim=adam(settings))
 
-    return build
+    return make
 
 
 def _values(settings: Settings, env: Any) -> Any:
-    return body(env, settings.hidden_sizes(_HIDDEN), action_shape=env.action_space.n)
+    return body(env, settings.hidden_sizes(HIDDEN), action_shape=env.action_space.n)
 
 
 def _atoms(settings: Settings, env: Any) -> Any:
     atoms = settings.argument(C51Policy, "num_atoms")
-    hidden = settings.hidden_sizes(_HIDDEN)
+    hidden = settings.hidden_sizes(HIDDEN)
     return body(env, hidden, action_shape=env.action_space.n, softmax=True, num_atoms=atoms)
 
 
 def _noisy_dueling_atoms(settings: Settings, env: Any) -> Any:
-    *shared, last = settings.hidden_sizes(_HIDDEN)
+    *shared, last = settings.hidden_sizes(HIDDEN)
     head = {"hidden_sizes": [last], "linear_layer": NoisyLinear}
     atoms = settings.argument(C51Policy, "num_atoms")
     shape = env.action_space.n
     return body(env, shared, action_shape=shape, softmax=True, num_atoms=atoms, dueling_param=(head, dict(head)))
 
 
-def _quantiles(settings: Settings, env: Any) -> Any:
+def quantiles(settings: Settings, env: Any) -> Any:
+    """A network of quantiles of each action's return."""
     count = settings.argument(QRDQN, "num_quantiles")
-    return body(env, settings.hidden_sizes(_HIDDEN), action_shape=env.action_space.n, num_atoms=count)
+    return body(env, settings.hidden_sizes(HIDDEN), action_shape=env.action_space.n, num_atoms=count)
 
 
 def _implicit_quantiles(settings: Settings, env: Any) -> Any:
-    *shared, last = settings.hidden_sizes(_HIDDEN)
+    *shared, last = settings.hidden_sizes(HIDDEN)
     network = body(env, shared)
     shape = env.action_space.n
     return settings.make(ImplicitQuantileNetwork, preprocess_net=network, action_shape=shape, hidden_sizes=[last])
 
 
 def _recipe(kind: type, policy_kind: type, network: Callable[[Settings, Any], Any], *parts: type) -> Recipe:
-    build = _build(kind, policy_kind, network)
-    return Recipe(build, (kind, policy_kind, *parts), on_policy=False, hidden_sizes=_HIDDEN)
+    return Recipe(build(kind, policy_kind, network), (kind, policy_kind, *parts), on_policy=False, hidden_sizes=HIDDEN)
 
 
 Q_LEARNING = {
     "dqn": _recipe(DQN, DiscreteQLearningPolicy, _values),
     "c51": _recipe(C51, C51Policy, _atoms),
-    "qrdqn": _recipe(QRDQN, QRDQNPolicy, _quantiles),
+    "qrdqn": _recipe(QRDQN, QRDQNPolicy, quantiles),
     "iqn": _recipe(IQN, IQNPolicy, _implicit_quantiles, ImplicitQuantileNetwork),
     "rainbow": Recipe(
-        _build(RainbowDQN, C51Policy, _noisy_dueling_atoms),
+        build(RainbowDQN, C51Policy, _noisy_dueling_atoms),
         (RainbowDQN, C51Policy),
         on_policy=False,
-        hidden_sizes=_HIDDEN,
+        hidden_sizes=HIDDEN,
         buffer=PrioritizedVectorReplayBuffer,
         buffer_settings=_PRIORITIES,
     ),

@@ -9,13 +9,15 @@ from tianshou.algorithm.optim import AdamOptimizerFactory, LRSchedulerFactoryLin
 from tianshou_worker.config import Pace
 from tianshou_worker.native import Settings
 
+Build = Callable[[Settings, Any, Pace], Any]
+"""Makes an algorithm from settings, one environment and the pace."""
+
 
 @dataclass(frozen=True)
 class Recipe:
     """How to make an algorithm, and how it is trained."""
 
-    build: Callable[[Settings, Any, Pace], Any]
-    """The algorithm from settings, one environment and the pace."""
+    build: Build
     parts: tuple[type, ...]
     """Classes whose constructors take ``algo.native``."""
     on_policy: bool
@@ -26,6 +28,12 @@ class Recipe:
     """The replay buffer's class; None: the plain one."""
     buffer_settings: dict[str, float] = field(default_factory=dict)
     """Arguments of it, which ``algo.native`` may set otherwise."""
+    offline: bool = False
+    """Whether it learns from a dataset alone."""
+    fixed: tuple[str, ...] = ()
+    """Arguments of constructors that are not the user's to set."""
+    own: dict[str, float] = field(default_factory=dict)
+    """What ``algo.native`` may set beside arguments of constructors."""
 
 
 def adam(settings: Settings, name: str = "lr", schedule: Pace | None = None) -> OptimizerFactory:

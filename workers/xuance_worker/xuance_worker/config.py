@@ -1,5 +1,6 @@
 """A spec in XuanCe's terms: its configuration, and the pace of its training."""
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,15 +14,6 @@ from xuance_worker.native import check, defaults
 
 CHUNK = 100
 """Environment steps between two points where off-policy training can be left, about."""
-_NOT_IN_XUANCE: dict[str, Any] = {
-    "target_kl": None,
-    "clip_value_loss": False,
-    "tau": 1.0,
-    "target_policy_noise": 0.2,
-    "target_noise_clip": 0.5,
-    "autotune_alpha": False,
-}
-"""Canonical hyperparameters that XuanCe fixes where the table has no name for them, and to what."""
 
 
 @dataclass(frozen=True)
@@ -87,17 +79,18 @@ class XuanCeConfig:
 
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
     for name, value in given.items():
-        if name not in names:
+        if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
             raise UserError(f"algo.{name}: XuanCe's {algo} does not have it")
-        if not names[name] and value != _NOT_IN_XUANCE[name]:
-            raise UserError(
-                f"algo.{name}: XuanCe's {algo} does not have it; it does what {_NOT_IN_XUANCE[name]} would do"
-            )
+
+
+def _is_fixed(called: str) -> bool:
+    """Whether XuanCe does what one value would do, ``=VALUE``, and takes no other."""
+    return called.startswith("=")
 
 
 def _targets(name: str, names: dict[str, str]) -> list[str]:
     """What XuanCe calls a canonical hyperparameter: one name, several, or none."""
-    return names[name].split(", ") if names[name] else []
+    return [] if _is_fixed(names[name]) else names[name].split(", ")
 
 
 def _plain(given: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

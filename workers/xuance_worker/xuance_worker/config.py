@@ -39,6 +39,16 @@ class XuanCeConfig:
     settings: dict[str, Any]
     """XuanCe's configuration: its file for the algorithm, canonical hyperparameters translated, ``algo.native``."""
 
+    @property
+    def remembers(self) -> bool:
+        """Whether what agents do follows from more than what they see at the moment."""
+        return self.recurrent or self.algorithm.mean_field
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether the networks remember an episode."""
+        return bool(self.settings.get("use_rnn"))
+
     @classmethod
     def from_spec(cls, spec: Spec) -> "XuanCeConfig":
         """Translate ``spec``.
@@ -59,7 +69,10 @@ class XuanCeConfig:
         names = get_worker_metadata()["algorithms"][algo]["hyperparameters"]
         _refuse_unknown(algo, given, names)
         base = {**defaults(algo, kind), **_plain(given, names)}
-        pace = _pace(spec, algorithm, base, given)
+        recurrent = spec.algo.native.get("use_rnn", base.get("use_rnn", False))
+        if recurrent and not algorithm.recurrent:
+            raise UserError(f"algo.native.use_rnn: {algo} does not train recurrent networks in XuanCe")
+        pace = _pace(spec, algorithm, {**base, "use_rnn": recurrent}, given)
         settings = {**base, **_converted(given, names, pace), **spec.algo.native, "running_steps": pace.total}
         return cls(spec, algorithm, pace, {**settings, "seed": spec.seed, "env_id": spec.env.id})
 
@@ -121,6 +134,8 @@ def _pace(spec: Spec, algorithm: Algorithm, base: dict[str, Any], given: dict[st
         horizon = max(1, CHUNK // num_envs)
         _refuse_uneven("algo.train_interval", interval, num_envs)
         _refuse_uneven("algo.buffer_size", base["buffer_size"], num_envs)
+    if base["use_rnn"]:
+        horizon = 1  # one episode of each environment, however long
     unit = interval if algorithm.on_policy else num_envs
     if spec.total_timesteps < unit:
         raise UserError(

@@ -67,4 +67,8 @@ def _walk(one: Any, other: Any, path: str) -> Iterator[str]:
 
 if __name__ == "__main__":
     question, *files = sys.argv[1:]
-    print(json.dumps(facts(*files) if question == "facts" else differences(*files)))
+    if question == "facts":
+        print(json.dumps(facts(*files)))
+    else:
+        pairs = zip(files[::2], files[1::2], strict=True)
+        print(json.dumps([difference for pair in pairs for difference in differences(*pair)]))

@@ -38,7 +38,7 @@ def test_dqn_in_rllibs_terms(machine: Machine) -> None:
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
-        (["algo.target_kl=0.1"], "algo.target_kl: RLlib's ppo does not have it; it does what None would do"),
+        (["algo.target_kl=0.1"], "rllib's ppo has no hyperparameter 'target_kl', and does what null would do"),
         (["algo.normalize_advantage=false"], "it does what True would do"),
         (["algo=dqn", "+algo.gae_lambda=0.9"], "rllib's dqn has no hyperparameter 'gae_lambda'"),
         (["algo=dqn", "env=pendulum"], "does not do 'continuous'"),

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from machine import Machine
 
 RUN = ["worker=xuance", "algo=ippo", "env=mpe_simple_spread", "algo.rollout_steps=25", "total_timesteps=800"]
 
 
-def test_tensorboard_and_wandb_without_an_account(machine: Machine) -> None:
+def test_tensorboard_wandb_without_an_account_and_videos(machine: Machine) -> None:
     for name in ("WANDB_API_KEY", "WANDB_MODE"):
         machine.variables.pop(name, None)
     machine.variables["HOME"] = str(machine.folder)  # nobody has logged in here
@@ -24,11 +23,6 @@ def test_tensorboard_and_wandb_without_an_account(machine: Machine) -> None:
     for fact in (manifest["run_id"], "night", "mosaic-pipe"):
         assert fact.encode() in wandb.read_bytes()
 
-
-@pytest.mark.parametrize("env", ["cartpole", "mpe_simple_spread"])
-def test_an_evaluation_can_be_filmed(machine: Machine, env: str) -> None:
-    algo = "ppo" if env == "cartpole" else "ippo"
-    machine.run("worker=xuance", f"algo={algo}", f"env={env}", "total_timesteps=1024", "algo.rollout_steps=64")
     machine.run("mode=policy_eval", "resume.run=last", "eval.episodes=1", "eval.video=true")
     (video,) = machine.run_dir().glob("videos/*.mp4")
     assert video.stat().st_size > 1000

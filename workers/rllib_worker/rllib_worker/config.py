@@ -1,5 +1,6 @@
 """A spec in RLlib's terms: what its configs are given, who samples and learns, and the pace of the training."""
 
+import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -7,9 +8,6 @@ from mosaic_worker.errors import UserError
 from mosaic_worker.spec import Spec, hyperparameters
 
 from rllib_worker import get_worker_metadata
-
-_FIXED: dict[str, Any] = {"normalize_advantage": True, "target_kl": None, "autotune_alpha": True}
-"""Canonical hyperparameters that RLlib has no name for, and what it does."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,11 @@ class RllibConfig:
         on_policy = "rollout_steps" in names
         pace = _pace(spec, given, layout, on_policy=on_policy)
         settings = {
-            **{names[name]: value for name, value in given.items() if name not in _COMPUTED and value is not None},
+            **{
+                names[name]: value
+                for name, value in given.items()
+                if name not in _COMPUTED and not _is_fixed(names[name]) and value is not None
+            },
             **_learning_rate(given, pace),
             **(_on_policy(given, layout, pace) if on_policy else _off_policy(given, layout, pace)),
             **spec.algo.native,
@@ -120,17 +122,19 @@ _COMPUTED = (
     "epsilon_start",
     "epsilon_end",
     "exploration_fraction",
-    *_FIXED,
 )
 """Canonical hyperparameters that are no argument of RLlib's as they are."""
 
 
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
     for name, value in given.items():
-        if name not in names:
+        if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
             raise UserError(f"algo.{name}: RLlib's {algo} does not have it")
-        if name in _FIXED and value != _FIXED[name]:
-            raise UserError(f"algo.{name}: RLlib's {algo} does not have it; it does what {_FIXED[name]} would do")
+
+
+def _is_fixed(called: str) -> bool:
+    """Whether RLlib does what one value would do, ``=VALUE``, and takes no other."""
+    return called.startswith("=")
 
 
 def _layout(spec: Spec, num_envs: int) -> Layout:

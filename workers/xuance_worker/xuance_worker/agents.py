@@ -17,6 +17,8 @@ from xuance.torch.policies.core import CategoricalActorNet_SAC, GaussianActorNet
 
 from xuance_worker.config import XuanCeConfig
 from xuance_worker.environments import Scaling
+from xuance_worker.memory import Recall
+from xuance_worker.recurrent import in_episodes
 from xuance_worker.team import clipped
 
 STEPS = 1000
@@ -32,12 +34,15 @@ def build(config: XuanCeConfig, vector: Any, session: Session) -> Any:
     directory = session.run_dir / "xuance"
     settings = {**config.settings, "log_dir": str(directory), "model_dir": str(directory)}
     if config.algorithm.team and len({str(space) for space in vector.observation_space.values()}) > 1:
-        if settings["agent"] == "MAPPO":
+        if config.algorithm.alike:
+            algo, env_id = config.spec.algo.name, config.spec.env.id
             raise UserError(
-                f"algo.name: XuanCe's mappo needs agents that see alike, and those of {config.spec.env.id} do not: "
+                f"algo.name: XuanCe's {algo} needs agents that see alike, and those of {env_id} do not: "
                 "ippo does without"
             )
         settings["use_parameter_sharing"] = False  # one network takes observations of one shape
+    if config.recurrent:
+        settings.update(in_episodes(config, vector.max_episode_steps))
     agent = REGISTRY_Agents[settings["agent"]](Options(**settings), vector)
     _pace(agent, config)
     _remove_files(agent, directory)
@@ -91,14 +96,16 @@ class Reporter:
 def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
     """Actions of ``agent`` for a batch of observations: its best ones, or those that training would take."""
     best = config.spec.eval.deterministic
-    known = inspect.signature(agent.get_actions).parameters
-    how = {name: value for name, value in {"deterministic": best, "test_mode": best}.items() if name in known}
+    how = _known(agent, {"deterministic": best, "test_mode": best})
     if best:
+        agent.policy.policy_type = "greedy"  # mean-field Q-learning draws in proportion to the values
         for module in agent.policy.modules():
             if isinstance(module, GaussianActorNet_SAC | CategoricalActorNet_SAC):
                 module.register_forward_hook(lambda module, inputs, distribution: Best(distribution))
     if config.algorithm.team:
-        return _team_player(agent, how, env.unwrapped)
+        if config.algorithm.on_policy:
+            how["test_mode"] = True  # without values, which nobody asks for
+        return _team_player(agent, how, env.unwrapped, Recall(agent, config) if config.remembers else None)
     scaling, seen_as = Scaling(env.action_space), np.uint8 if agent.atari else np.float32
 
     def act(observations: np.ndarray) -> np.ndarray:
@@ -112,14 +119,23 @@ def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
     return act
 
 
-def _team_player(agent: Any, how: dict[str, bool], team: Any) -> Policy:
+def _team_player(agent: Any, how: dict[str, bool], team: Any, recall: Recall | None) -> Policy:
     def act(observations: np.ndarray) -> np.ndarray:
         state = np.zeros((len(observations), *team.state_space.shape), np.float32)  # only critics look at it
+        told = _known(agent, {**how, "state": state, **(recall.told(observations) if recall else {})})
         with torch.no_grad():
-            actions = agent.get_actions(obs_dict=list(observations), state=state, **how)["actions"]
-        return np.array([clipped(action, team.action_space) for action in actions])
+            found = agent.get_actions(obs_dict=list(observations), **told)
+        if recall:
+            recall.keep(observations, found)
+        return np.array([clipped(action, team.action_space) for action in found["actions"]])
 
     return act
+
+
+def _known(agent: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Those that the agent's ``get_actions`` takes."""
+    known = inspect.signature(agent.get_actions).parameters
+    return {name: value for name, value in arguments.items() if name in known}
 
 
 def _pace(agent: Any, config: XuanCeConfig) -> None:

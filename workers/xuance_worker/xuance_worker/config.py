@@ -1,5 +1,6 @@
 """A spec in XuanCe's terms: its configuration, and the pace of its training."""
 
+import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -13,15 +14,6 @@ from xuance_worker.native import check, defaults
 
 CHUNK = 100
 """Environment steps between two points where off-policy training can be left, about."""
-_NOT_IN_XUANCE: dict[str, Any] = {
-    "target_kl": None,
-    "clip_value_loss": False,
-    "tau": 1.0,
-    "target_policy_noise": 0.2,
-    "target_noise_clip": 0.5,
-    "autotune_alpha": False,
-}
-"""Canonical hyperparameters that XuanCe fixes where the table has no name for them, and to what."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +39,16 @@ class XuanCeConfig:
     settings: dict[str, Any]
     """XuanCe's configuration: its file for the algorithm, canonical hyperparameters translated, ``algo.native``."""
 
+    @property
+    def remembers(self) -> bool:
+        """Whether what agents do follows from more than what they see at the moment."""
+        return self.recurrent or self.algorithm.mean_field
+
+    @property
+    def recurrent(self) -> bool:
+        """Whether the networks remember an episode."""
+        return bool(self.settings.get("use_rnn"))
+
     @classmethod
     def from_spec(cls, spec: Spec) -> "XuanCeConfig":
         """Translate ``spec``.
@@ -67,7 +69,10 @@ class XuanCeConfig:
         names = get_worker_metadata()["algorithms"][algo]["hyperparameters"]
         _refuse_unknown(algo, given, names)
         base = {**defaults(algo, kind), **_plain(given, names)}
-        pace = _pace(spec, algorithm, base, given)
+        recurrent = spec.algo.native.get("use_rnn", base.get("use_rnn", False))
+        if recurrent and not algorithm.recurrent:
+            raise UserError(f"algo.native.use_rnn: {algo} does not train recurrent networks in XuanCe")
+        pace = _pace(spec, algorithm, {**base, "use_rnn": recurrent}, given)
         settings = {**base, **_converted(given, names, pace), **spec.algo.native, "running_steps": pace.total}
         return cls(spec, algorithm, pace, {**settings, "seed": spec.seed, "env_id": spec.env.id})
 
@@ -87,17 +92,18 @@ class XuanCeConfig:
 
 def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
     for name, value in given.items():
-        if name not in names:
+        if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
             raise UserError(f"algo.{name}: XuanCe's {algo} does not have it")
-        if not names[name] and value != _NOT_IN_XUANCE[name]:
-            raise UserError(
-                f"algo.{name}: XuanCe's {algo} does not have it; it does what {_NOT_IN_XUANCE[name]} would do"
-            )
+
+
+def _is_fixed(called: str) -> bool:
+    """Whether XuanCe does what one value would do, ``=VALUE``, and takes no other."""
+    return called.startswith("=")
 
 
 def _targets(name: str, names: dict[str, str]) -> list[str]:
     """What XuanCe calls a canonical hyperparameter: one name, several, or none."""
-    return names[name].split(", ") if names[name] else []
+    return [] if _is_fixed(names[name]) else names[name].split(", ")
 
 
 def _plain(given: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
@@ -128,6 +134,8 @@ def _pace(spec: Spec, algorithm: Algorithm, base: dict[str, Any], given: dict[st
         horizon = max(1, CHUNK // num_envs)
         _refuse_uneven("algo.train_interval", interval, num_envs)
         _refuse_uneven("algo.buffer_size", base["buffer_size"], num_envs)
+    if base["use_rnn"]:
+        horizon = 1  # one episode of each environment, however long
     unit = interval if algorithm.on_policy else num_envs
     if spec.total_timesteps < unit:
         raise UserError(

@@ -5,7 +5,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Box
-from mosaic_worker.rl import making
+from mosaic_worker.rl import making, tuple_team
 from mosaic_worker.rl.team import TeamEnv
 from mosaic_worker.rl.team import make as make_team
 from mosaic_worker.rl.training_env import TrainingEnv
@@ -20,9 +20,6 @@ from xuance.environment import (
 )
 
 from xuance_worker import team
-
-ENDLESS = 100_000
-"""What an environment without a limit says is its longest episode."""
 
 
 class Scaling:
@@ -51,7 +48,7 @@ class Single(RawEnvironment):
         super().__init__()
         self.env, self._scaling = env, Scaling(env.action_space)
         self.observation_space, self.action_space = env.observation_space, self._scaling.space
-        self.max_episode_steps = (env.spec and env.spec.max_episode_steps) or ENDLESS
+        self.max_episode_steps = (env.spec and env.spec.max_episode_steps) or tuple_team.ENDLESS
         self.metadata, self.render_mode = env.metadata, env.render_mode
 
     def reset(self, **options: Any) -> Any:
@@ -123,6 +120,8 @@ def make(spec: Spec) -> gymnasium.Env:
     """The environment of ``spec``, for one agent or several."""
     if spec.env.family == "mpe":
         return make_team(spec.env.id, spec.env.kwargs)
+    if spec.env.family in tuple_team.FAMILIES:
+        return tuple_team.make(spec.env.family, spec.env.id, spec.env.kwargs)
     if spec.env.family == "atari":
         return _game(spec)
     return making.make(spec.env.id, spec.env.kwargs)

@@ -26,10 +26,10 @@ RUN = {
 _FREE = ("use_obsnorm", "use_rewnorm")
 _OF_THE_WORKER = (
     *(name for name in RUN if name not in _FREE),
-    *("agent", "learner", "policy", "representation", "runner", "vectorize", "use_rnn", "continuous_action"),
+    *("agent", "learner", "policy", "representation", "runner", "vectorize", "continuous_action"),
     *("env_name", "env_id", "env_seed", "seed", "running_steps", "eval_interval", "test_episode"),
     *("obs_type", "img_size", "num_stack", "frame_skip", "noop_max"),
-    *("log_dir", "model_dir", "project_name", "wandb_user_name", "fps", "master_port", "clip_type"),
+    *("log_dir", "model_dir", "project_name", "wandb_user_name", "fps", "master_port", "clip_type", "policy_type"),
 )
 """Parameters that the worker sets, or that belong to what it does in XuanCe's place."""
 
@@ -65,7 +65,7 @@ def _parameters(algo: str, kinds: list[str]) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for kind in kinds:
         for name, value in defaults(algo, kind).items():
-            if name not in _OF_THE_WORKER:
+            if name not in _OF_THE_WORKER and (name, value) != ("use_rnn", True):
                 found[name] = {"type": type(value).__name__, "default": value, "help": ""}
     names: dict[str, str] = get_worker_metadata()["algorithms"][algo]["hyperparameters"]
     for canonical, targets in names.items():

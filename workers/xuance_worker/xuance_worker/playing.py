@@ -15,6 +15,7 @@ from mosaic_worker.session import Session
 from xuance_worker import agents, environments, state
 from xuance_worker.checkpoints import CHECKPOINTS
 from xuance_worker.config import XuanCeConfig
+from xuance_worker.memory import Remembering
 
 
 class Playing:
@@ -40,7 +41,8 @@ class Playing:
         """Nothing is left open."""
 
     def _env(self) -> Any:
-        return Monitor(environments.make(self._spec))
+        env = Monitor(environments.make(self._spec))
+        return Remembering(env) if self._config.remembers else env
 
     def _policy(self, env: Any) -> Policy:
         path = Path(self._spec.resume.checkpoint)

@@ -8,9 +8,13 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LinearLR
+from xuance.common import MARL_OffPolicyBuffer_RNN
 from xuance.common.segtree_tool import SegmentTree
 
-_PROGRESS = ("current_step", "current_episode", "returns", "e_greedy", "egreedy", "noise_scale", "PER_beta")
+_PROGRESS = (
+    *("current_step", "current_episode", "returns", "actions_mean"),
+    *("e_greedy", "egreedy", "noise_scale", "PER_beta"),
+)
 _STATISTICS = ("obs_rms", "ret_rms")
 _NOT_OURS = ("policy", "config", "callback")
 """Attributes of a learner that are the agent's."""
@@ -25,7 +29,7 @@ def capture_agent(agent: Any) -> dict[str, Any]:
         "tensors": {path: tensor.detach().clone() for path, tensor in _held(learner, torch.Tensor)},
         "optimizers": {path: optimizer.state_dict() for path, optimizer in _held(learner, Optimizer)},
         "schedules": {path: _schedule(schedule) for path, schedule in _held(learner, LinearLR)},
-        "iterations": {name: value for name, value in vars(learner).items() if name.endswith("iterations")},
+        "iterations": {name: _plain(value) for name, value in vars(learner).items() if _is_counter(name)},
         "progress": {name: _plain(getattr(agent, name)) for name in _PROGRESS if hasattr(agent, name)},
         "statistics": {name: _moments(getattr(agent, name)) for name in _STATISTICS if hasattr(agent, name)},
     }
@@ -49,7 +53,7 @@ def restore_agent(agent: Any, saved: dict[str, Any]) -> None:
         _continue_schedule(schedule, saved["schedules"][path])
     vars(learner).update(saved["iterations"])
     for name, value in saved["progress"].items():
-        setattr(agent, name, value.numpy().copy() if isinstance(value, torch.Tensor) else value)
+        setattr(agent, name, _unplain(value))
 
 
 def restore_policy(agent: Any, saved: dict[str, Any]) -> None:
@@ -83,9 +87,10 @@ def restore_memory(memory: Any, saved: dict[str, Any]) -> None:
     Raises:
         ValueError: it is of another size, or of other spaces.
     """
-    size, room = saved["size"], memory.n_size
+    size = saved["size"]
+    room = memory.buffer_size if isinstance(memory, MARL_OffPolicyBuffer_RNN) else memory.n_size
     if size > room or (size < room and saved["ptr"] != size):
-        raise ValueError(f"its replay buffer holds {size} rows of each environment, this one {room}")
+        raise ValueError(f"its replay buffer holds {size} rows, this one {room}")
     memory.ptr, memory.size = saved["ptr"] % room, size
     for path, rows in _rows(memory):
         rows[:] = saved["rows"][path].numpy()
@@ -97,7 +102,10 @@ def restore_memory(memory: Any, saved: dict[str, Any]) -> None:
 
 
 def _rows(memory: Any) -> Iterator[tuple[str, np.ndarray]]:
-    """The rows in use of each array: environments first, then steps."""
+    """The rows in use of each array."""
+    if isinstance(memory, MARL_OffPolicyBuffer_RNN):  # whole episodes, of whichever environment
+        yield from ((path, rows[: int(memory.size)]) for path, rows in _leaves(memory.data, "data"))
+        return
     for path, array in _leaves(vars(memory), ""):
         if isinstance(array, np.ndarray) and array.shape[:2] == (memory.n_envs, memory.n_size):
             yield path, array[:, : int(memory.size)]
@@ -155,7 +163,23 @@ def _moments(statistics: Any) -> tuple[torch.Tensor, torch.Tensor, float]:
     return torch.from_numpy(np.array(statistics.mean)), torch.from_numpy(np.array(statistics.var)), statistics.count
 
 
+def _is_counter(name: str) -> bool:
+    return name.endswith("iterations") or name == "kl_coef"
+
+
 def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
     if isinstance(value, np.ndarray):
         return torch.from_numpy(value.copy())
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _unplain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unplain(part) for part in value]
+    if isinstance(value, dict):
+        return {name: _unplain(part) for name, part in value.items()}
+    return value.numpy().copy() if isinstance(value, torch.Tensor) else value

@@ -26,6 +26,7 @@ class Training:
         self._agent = agents.build(config, self._vector, session)
         self._tracker = Tracker(session, self._spec)
         self._learning_starts = int(config.settings.get("start_training", 0))
+        self._collects_episodes = config.recurrent and config.algorithm.on_policy
         self._ready = False
 
     def run(self) -> None:
@@ -38,6 +39,8 @@ class Training:
             if self._session.wants_safe_point:
                 self._session.safe_point(self.save_checkpoint)
             self._agent.train(min(self._pace.chunk, left))
+            while self._collects_episodes and self._agent.memory.size:  # a rollout of several
+                self._agent.train(1)
         if not self._config.algorithm.on_policy and not self._agent.learner.iterations:
             self._session.warning("nothing was learned: the budget ends before algo.learning_starts")
 

@@ -61,11 +61,10 @@ class Interaction:
         """The policy's action for ``observation``; None: for the current one."""
         if self._policy is None:
             raise UserError("there is no policy: name one with resume.run or resume.checkpoint")
-        given = self._observation if observation is None else observation
-        if given is None:
+        if observation is None and self._observation is None:
             raise UserError("reset comes first, or give an observation")
-        array = _observed(given, self._env.observation_space)
-        return _plain(self._policy(np.stack([np.asarray(array)]))[0])
+        seen = self._observation if observation is None else _observed(observation, self._env.observation_space)
+        return _plain(self._policy(np.stack([np.asarray(seen)]))[0])
 
     def frame(self) -> Dict[str, Any]:
         """What the environment looks like: RGB bytes, base64."""

@@ -1,51 +1,13 @@
-"""Steps a second of Tianshou through mosaic-pipe, against the same program written by hand in the same virtualenv.
+"""Tianshou by hand: its own classes on CartPole, with the canonical defaults. Prints steps a second.
 
-CartPole with the canonical defaults; pairs alternate, both with one thread and on the same core. The clock runs from
-the first step to the end of training; CPU time is of the whole process, its imports and compilation included. The goal
-is a ratio of at least 0.98. Differences under a few percent need many pairs: machines drift.
-
-    .venv/bin/python scripts/bench/training_tianshou.py [PAIRS [STEPS [ALGO]]]
-    .venv/bin/python scripts/bench/training_tianshou.py 5 20000 dqn
+python scripts/bench/by_hand_tianshou.py ppo|dqn STEPS
 """
 
 from __future__ import annotations
 
-import json
-import os
-import resource
-import statistics
-import subprocess
 import sys
-import tempfile
 import time
-from pathlib import Path
 from typing import Any
-
-COMMAND = str(Path(sys.executable).with_name("mosaic-pipe"))
-OVERRIDES = {"ppo": [], "dqn": ["algo.learning_starts=1000"]}
-
-
-def through_mosaic_pipe(algo: str, steps: int, folder: str) -> tuple[float, float]:
-    """Steps a second, and seconds of CPU."""
-    overrides = ["worker=tianshou", f"algo={algo}", *OVERRIDES[algo], f"total_timesteps={steps}", "tracking=none"]
-    subprocess.run([COMMAND, *overrides, f"output_dir={folder}"], check=True, capture_output=True)
-    manifest = json.loads((max(Path(folder, "runs").iterdir()) / "manifest.json").read_text())
-    assert manifest["summary"]["env_steps"] == steps, f"a budget that is no whole number of collections: {steps}"
-    return manifest["summary"]["sps"], manifest["resources"]["cpu_seconds"]
-
-
-def by_hand(python: str, algo: str, steps: int, folder: str) -> tuple[float, float]:
-    """The same numbers of this file's ``HAND``, run by the worker's Python; CPU until the process is gone, as there."""
-    before = _cpu_of_children()
-    variables = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    command = [python, __file__, "--by-hand", algo, str(steps)]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, cwd=folder, env=variables)
-    return float(done.stdout.split()[-1]), _cpu_of_children() - before
-
-
-def _cpu_of_children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
 
 
 def hand_ppo(steps: int) -> None:
@@ -152,33 +114,5 @@ def _timed(steps: int, train: Any) -> None:
     print(steps / (time.monotonic() - begun))
 
 
-def main() -> None:
-    if sys.argv[1:2] == ["--by-hand"]:
-        HAND[sys.argv[2]](int(sys.argv[3]))
-        return
-    given = dict(enumerate(sys.argv))
-    pairs, steps, algo = int(given.get(1, 5)), int(given.get(2, 51_200)), given.get(3, "ppo")
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
-    installed = subprocess.run([COMMAND, "workers", "install", "tianshou", "--json"], check=True, capture_output=True)
-    python = json.loads(installed.stdout)["python"]
-    ratios: list[tuple[float, float]] = []
-    print(f"{algo}, {steps} steps; load before: {os.getloadavg()[0]:.2f}")
-    with tempfile.TemporaryDirectory() as folder:
-        for pair in range(pairs):
-            if pair % 2:
-                hand, ours = by_hand(python, algo, steps, folder), through_mosaic_pipe(algo, steps, folder)
-            else:
-                ours, hand = through_mosaic_pipe(algo, steps, folder), by_hand(python, algo, steps, folder)
-            ratios.append((ours[0] / hand[0], hand[1] / ours[1]))
-            print(
-                f"mosaic-pipe {ours[0]:.0f} steps/s, {ours[1]:.1f} s of CPU; by hand {hand[0]:.0f} steps/s, "
-                f"{hand[1]:.1f} s; ratios {ratios[-1][0]:.3f}, {ratios[-1][1]:.3f}",
-                flush=True,
-            )
-    for what, values in zip(("steps a second", "CPU"), zip(*ratios, strict=True), strict=True):
-        print(f"{what}: median {statistics.median(values):.3f}, from {min(values):.3f} to {max(values):.3f}")
-    print(f"load after: {os.getloadavg()[0]:.2f}")
-
-
 if __name__ == "__main__":
-    main()
+    HAND[sys.argv[1]](int(sys.argv[2]))

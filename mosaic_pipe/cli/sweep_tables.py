@@ -78,12 +78,19 @@ def show_sweep(options: argparse.Namespace) -> int:
 
 
 def print_cells(found: Sequence[Cell]) -> None:
-    """One line a cell: how many of its points have completed, and the mean return with its 95 % interval."""
+    """One line a cell: how many of its points have completed, the mean return with its 95 % interval, the speed."""
+    numbers = ("completed", "return", "± 95 %", "steps/s")
     rows = [
-        (escape(cell.name or "all"), f"{cell.completed}/{cell.points}", _number(cell.mean), _number(cell.half_width))
+        (
+            escape(cell.name or "all"),
+            f"{cell.completed}/{cell.points}",
+            _number(cell.mean),
+            _number(cell.half_width),
+            "-" if cell.sps is None else f"{cell.sps:.0f}",
+        )
         for cell in found
     ]
-    print_table(("cell", "completed", "return", "± 95 %"), rows, right=("completed", "return", "± 95 %"))
+    print_table(("cell", *numbers), rows, right=numbers)
 
 
 def worst_exit_code(statuses: Sequence[PointStatus], *, fail_fast: bool = False) -> int:

@@ -27,6 +27,8 @@ class Cell:
     completed: int
     mean: float | None
     half_width: float | None
+    sps: float | None
+    """Environment steps a second, the mean of the completed points."""
 
 
 def cells(statuses: Sequence[PointStatus]) -> list[Cell]:
@@ -64,4 +66,6 @@ def _cell(name: str, group: Sequence[PointStatus]) -> Cell:
     means = (manifest.summary.mean_return for manifest in completed)
     returns = [mean for mean in means if mean is not None]
     mean = statistics.fmean(returns) if returns else None
-    return Cell(name, len(group), len(completed), mean, interval(returns))
+    speeds = [manifest.summary.sps for manifest in completed if manifest.summary.sps]
+    sps = statistics.fmean(speeds) if speeds else None
+    return Cell(name, len(group), len(completed), mean, interval(returns), sps)

@@ -16,7 +16,7 @@ TRANSLATED = {
     "qmix": [*QMIX, "total_timesteps=100000", "+algo.native.hidden_dim_mixing_net=32"],
 }
 REFUSED = {
-    "target_kl": (["algo.target_kl=0.1"], "algo.target_kl: XuanCe's ppo does not have it"),
+    "target_kl": (["algo.target_kl=0.1"], "algo.target_kl: xuance's ppo does not have it"),
     "updates": (["algo=dqn", "algo.target_update_interval=505"], "505 steps are no whole number of them"),
     "uneven": ([*QMIX, "algo.train_interval=100"], "100 is no multiple of the number of environments, 16"),
     "short": (["total_timesteps=100"], "total_timesteps: 100 is less than what ppo collects at a time, 512 steps"),

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Mapping
 
 from mosaic_worker.errors import UserError
 from mosaic_worker.protocol import SPEC_VERSION
@@ -36,6 +36,27 @@ def load_spec(path: Path) -> Spec:
 def hyperparameters(spec: Spec) -> "dict[str, Any]":
     """The canonical hyperparameters that the spec sets, by name."""
     return {name: value for name, value in vars(spec.algo).items() if name not in ("name", "native")}
+
+
+def library_names(spec: Spec, metadata: "Mapping[str, Any]") -> "dict[str, str]":
+    """What the library calls the canonical hyperparameters of the spec's algorithm; those that it fixes are left out.
+
+    Args:
+        spec: a run's.
+        metadata: the worker's capabilities.
+
+    Raises:
+        UserError: the spec's algorithm is not there, or lacks a hyperparameter that the spec sets.
+    """
+    worker, algo = metadata["worker_type"], spec.algo.name
+    if algo not in metadata["algorithms"]:
+        raise UserError(f"algo.name: {worker} has no {algo}")
+    names: Mapping[str, str] = metadata["algorithms"][algo]["hyperparameters"]
+    fixed = {name: json.loads(called[1:]) for name, called in names.items() if called.startswith("=")}
+    for name, value in hyperparameters(spec).items():
+        if name not in names or (name in fixed and value != fixed[name]):
+            raise UserError(f"algo.{name}: {worker}'s {algo} does not have it")
+    return {name: called for name, called in names.items() if name not in fixed}
 
 
 def _namespace(value: Any) -> Any:

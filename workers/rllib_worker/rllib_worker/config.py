@@ -1,11 +1,10 @@
 """A spec in RLlib's terms: what its configs are given, who samples and learns, and the pace of the training."""
 
-import json
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mosaic_worker.errors import UserError
-from mosaic_worker.spec import Spec, hyperparameters
+from mosaic_worker.spec import Spec, hyperparameters, library_names
 
 from rllib_worker import get_worker_metadata
 
@@ -54,11 +53,7 @@ class RllibConfig:
         Raises:
             UserError: RLlib has no such algorithm or hyperparameter, or cannot do what is asked of it.
         """
-        algorithm = get_worker_metadata()["algorithms"].get(spec.algo.name)
-        if algorithm is None:
-            raise UserError(f"algo.name: RLlib has no {spec.algo.name}")
-        given, names = hyperparameters(spec), algorithm["hyperparameters"]
-        _refuse_unknown(spec.algo.name, given, names)
+        given, names = hyperparameters(spec), library_names(spec, get_worker_metadata())
         layout = _layout(spec, given.get("num_envs", 1))
         on_policy = "rollout_steps" in names
         pace = _pace(spec, given, layout, on_policy=on_policy)
@@ -66,7 +61,7 @@ class RllibConfig:
             **{
                 names[name]: value
                 for name, value in given.items()
-                if name not in _COMPUTED and not _is_fixed(names[name]) and value is not None
+                if name not in _COMPUTED and name in names and value is not None
             },
             **_learning_rate(given, pace),
             **(_on_policy(given, layout, pace) if on_policy else _off_policy(given, layout, pace)),
@@ -124,17 +119,6 @@ _COMPUTED = (
     "exploration_fraction",
 )
 """Canonical hyperparameters that are no argument of RLlib's as they are."""
-
-
-def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
-    for name, value in given.items():
-        if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
-            raise UserError(f"algo.{name}: RLlib's {algo} does not have it")
-
-
-def _is_fixed(called: str) -> bool:
-    """Whether RLlib does what one value would do, ``=VALUE``, and takes no other."""
-    return called.startswith("=")
 
 
 def _layout(spec: Spec, num_envs: int) -> Layout:

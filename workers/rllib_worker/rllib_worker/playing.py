@@ -1,17 +1,15 @@
 """Evaluation, recording and interaction: the networks of a checkpoint play, without Ray."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from gymnasium.spaces import Box
-from mosaic_worker.errors import UserError
+from mosaic_worker.rl import playing
 from mosaic_worker.rl.evaluation import Policy
-from mosaic_worker.rl.interaction import Interaction
 from mosaic_worker.rl.monitor import Monitor
-from mosaic_worker.rl.playing import play
+from mosaic_worker.rl.resuming import fitting
 from mosaic_worker.session import Session
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
@@ -25,50 +23,30 @@ from rllib_worker.config import RllibConfig
 from rllib_worker.team import module_of, spaces_of
 
 
-class Playing:
+class Playing(playing.Playing):
     """One algorithm's networks, and environments by themselves."""
 
     def __init__(self, config: RllibConfig, session: Session) -> None:
-        self._config, self._spec, self._session = config, config.spec, session
-        self._algorithm = algorithm_config(config)
-        self._loaded = CHECKPOINTS.load_for(self._spec)
+        self._config, self._algorithm = config, algorithm_config(config)
+        super().__init__(config.spec, session, CHECKPOINTS)
 
-    def run(self) -> None:
-        """Play what the mode asks for."""
-        play(self._spec, self._session, self._env, self._policy)
-
-    def interact(self, serve: Callable[[Interaction], None]) -> None:
-        """Serve one environment and, where there is a checkpoint, its policy."""
-        env = self._env()
-        serve(Interaction(env, self._policy(env) if self._loaded is not None else None, self._spec))
-
-    def save_checkpoint(self, directory: Path) -> None:
-        """Nothing was trained."""
-
-    def close(self) -> None:
-        """Nothing is left open."""
-
-    def _env(self) -> Any:
+    def make_env(self) -> Any:
+        """For one agent or several."""
         return Monitor(environments.make(vars(self._spec.env)))
 
-    def _policy(self, env: Any) -> Policy:
-        path, policies = Path(self._spec.resume.checkpoint), self._config.policies
-        assert self._loaded is not None
-        spaces = (env.observation_space, env.action_space)
+    def make_policy(self, env: Any, loaded: dict[str, Any]) -> Policy:
+        """The modules' networks."""
+        policies, spaces = self._config.policies, (env.observation_space, env.action_space)
         own = spaces_of(env, policies) if policies else {DEFAULT_MODULE_ID: spaces}
         described = self._algorithm.get_multi_rl_module_spec(
             spaces={INPUT_ENV_SPACES: spaces, **own}, inference_only=True
         )
-        modules, saved = described.build(), self._loaded["algorithm"]["learner_group"]["learner"]["rl_module"]
-        try:
+        modules, saved = described.build(), loaded["algorithm"]["learner_group"]["learner"]["rl_module"]
+        with fitting(Path(self._spec.resume.checkpoint)):
             for name in own:
                 modules[name].set_state(state.unplain(saved[name]))
-        except (RuntimeError, KeyError) as error:
-            raise UserError(f"{path}: does not fit this run: {error}") from error
-        env_steps = self._loaded["env_steps"]
-        self._session.checkpoint_loaded(path, env_steps)
         players = {
-            name: _player(modules[name], space, env_steps, self._spec.eval.deterministic)
+            name: _player(modules[name], space, loaded["env_steps"], self._spec.eval.deterministic)
             for name, (_, space) in own.items()
         }
         return _team(players, env.unwrapped.agents, policies) if policies else players[DEFAULT_MODULE_ID]

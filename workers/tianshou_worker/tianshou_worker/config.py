@@ -1,13 +1,12 @@
 """A spec in Tianshou's terms: what its constructors are given, and the pace of its training."""
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from mosaic_worker.datasets import read_description
 from mosaic_worker.errors import UserError
-from mosaic_worker.spec import Spec, hyperparameters
+from mosaic_worker.spec import Spec, hyperparameters, library_names
 
 from tianshou_worker import get_worker_metadata
 
@@ -90,21 +89,18 @@ class TianshouConfig:
         Raises:
             UserError: Tianshou has no such algorithm or hyperparameter, or cannot do what is asked of it.
         """
-        algorithm = get_worker_metadata()["algorithms"].get(spec.algo.name)
-        if algorithm is None:
-            raise UserError(f"algo.name: Tianshou has no {spec.algo.name}")
-        given, names = hyperparameters(spec), algorithm["hyperparameters"]
-        _refuse_unknown(spec.algo.name, given, names)
+        metadata = get_worker_metadata()
+        given, names = hyperparameters(spec), library_names(spec, metadata)
         offline = "updates" in names
         pace = _offline_pace(spec, given) if offline else _pace(spec, given, on_policy="rollout_steps" in names)
         settings = {
             names[name]: value
             for name, value in given.items()
-            if name not in _OF_THE_PACE and not _is_fixed(names[name]) and value is not None
+            if name not in _OF_THE_PACE and name in names and value is not None
         }
         if "target_update_interval" in given:
             settings[names["target_update_interval"]] = _updates(given["target_update_interval"], pace)
-        dataset = _dataset(spec) if algorithm.get("dataset") else None
+        dataset = _dataset(spec) if metadata["algorithms"][spec.algo.name].get("dataset") else None
         return cls(spec, pace, {**settings, **spec.algo.native}, _exploration(spec, given), dataset)
 
     def describe(self) -> dict[str, Any]:
@@ -121,17 +117,6 @@ class TianshouConfig:
         from tianshou_worker.checkpoints import CHECKPOINTS  # imports torch
 
         return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
-
-
-def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
-    for name, value in given.items():
-        if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
-            raise UserError(f"algo.{name}: Tianshou's {algo} does not have it")
-
-
-def _is_fixed(library_name: str) -> bool:
-    """Whether Tianshou does what one value would do, ``=VALUE``, and takes no other."""
-    return library_name.startswith("=")
 
 
 def _pace(spec: Spec, given: dict[str, Any], *, on_policy: bool) -> Pace:

@@ -8,6 +8,7 @@ from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
 from mosaic_worker.rl.evaluation import evaluate
 from mosaic_worker.rl.monitor import Monitor
+from mosaic_worker.rl.resuming import fitting
 from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
 from tianshou.trainer import OfflineTrainerParams
@@ -20,7 +21,7 @@ from tianshou_worker.datasets import replay_buffer
 from tianshou_worker.native import Settings, check
 from tianshou_worker.playing import player
 from tianshou_worker.tracking import Metrics
-from tianshou_worker.training import fitting, seed_everything
+from tianshou_worker.training import seed_everything
 
 
 class OfflineTraining:

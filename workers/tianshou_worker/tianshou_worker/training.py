@@ -1,15 +1,13 @@
 """Training: Tianshou's trainer from its beginning, or from where a checkpoint was taken."""
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
+from mosaic_worker.rl.resuming import buffer_fits, come_back, fitting, refuse_other_count, refuse_used_up
 from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
 from tianshou.data import Collector, VectorReplayBuffer
@@ -72,13 +70,8 @@ class Training:
         """Save all that training needs to go on; None where it was stopped before it could begin."""
         if not self._ready:
             return None
-        buffer, megabytes = self._collector.buffer, self._spec.checkpoint.replay_buffer_mb
-        fits = state.buffer_size(buffer) <= megabytes * 2**20
-        if not fits:
-            self._session.warning(
-                f"the replay buffer is over checkpoint.replay_buffer_mb={megabytes}: "
-                "it is not in the checkpoint, and a resumed run fills it anew"
-            )
+        buffer = self._collector.buffer
+        fits = buffer_fits(state.buffer_size(buffer), self._spec, self._session)
         facts = {
             "algo": self._spec.algo.name,
             "env_id": self._spec.env.id,
@@ -133,46 +126,17 @@ class Training:
 
     def _restore(self, loaded: dict[str, Any]) -> None:
         path = Path(self._spec.resume.checkpoint)
-        if loaded["env_steps"] >= self._pace.total:
-            raise UserError(f"{path}: the checkpoint has used up this budget: {loaded['env_steps']} steps were taken")
-        if len(loaded["environments"]) != len(self._envs):
-            raise UserError(
-                f"{path}: does not fit this run: it has {len(loaded['environments'])} environments, "
-                f"and algo.num_envs is {len(self._envs)}"
-            )
+        refuse_used_up(path, loaded, last=self._pace.total - 1)
+        refuse_other_count(path, len(loaded["environments"]), len(self._envs))
         with fitting(path):
             state.restore_algorithm(self._algorithm, loaded["algorithm"])
             state.restore_buffer(self._collector.buffer, loaded["buffer"])
-        self._restore_environments(loaded)
+        come_back(self._envs, loaded, self._spec, self._session, self._collector.reset_env)
         randomness.restore(loaded["random"])
         self._session.continue_from(loaded["env_steps"])
         self._session.checkpoint_loaded(path, loaded["env_steps"])
         if loaded["buffer"]["rows"] is None:
             self._fill_until = min(loaded["env_steps"] + self._pace.learning_starts, self._pace.total)
-
-    def _restore_environments(self, loaded: dict[str, Any]) -> None:
-        same = loaded["env_id"] == self._spec.env.id
-        if not same:
-            self._session.warning(f"the checkpoint is of {loaded['env_id']}: the environments begin new episodes")
-        for env, saved in zip(self._envs, loaded["environments"], strict=True):
-            if same:
-                env.restore(saved)
-        self._collector.reset_env()
-        if restarted := sum(env.restarted for env in self._envs):
-            self._session.warning(f"{restarted} environments did not come to where they were: new episodes")
-
-
-@contextmanager
-def fitting(path: Path) -> Iterator[None]:
-    """Refuse the checkpoint at ``path`` where what is in it does not fit.
-
-    Raises:
-        UserError: other networks, other sizes.
-    """
-    try:
-        yield
-    except (RuntimeError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: does not fit this run: {error}") from error
 
 
 def seed_everything(seed: int) -> None:

@@ -1,12 +1,11 @@
 """A spec in XuanCe's terms: its configuration, and the pace of its training."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from mosaic_worker.errors import UserError
-from mosaic_worker.spec import Spec, hyperparameters
+from mosaic_worker.spec import Spec, hyperparameters, library_names
 
 from xuance_worker import get_worker_metadata
 from xuance_worker.algorithms import ALGORITHMS, Algorithm
@@ -56,9 +55,8 @@ class XuanCeConfig:
         Raises:
             UserError: XuanCe has no such algorithm or hyperparameter, or cannot do what is asked of it.
         """
+        names = library_names(spec, get_worker_metadata())
         algo, kind = spec.algo.name, Algorithm.kind(spec.env)
-        if algo not in ALGORITHMS:
-            raise UserError(f"algo.name: XuanCe has no {algo}")
         algorithm = ALGORITHMS[algo]
         if kind not in algorithm.files:
             raise UserError(f"env: XuanCe's {algo} does not do {kind}")
@@ -66,8 +64,6 @@ class XuanCeConfig:
         given = hyperparameters(spec)
         if not algorithm.on_policy and not algorithm.team:
             given = {"num_envs": 1, "train_interval": given.get("num_envs", 1), **given}
-        names = get_worker_metadata()["algorithms"][algo]["hyperparameters"]
-        _refuse_unknown(algo, given, names)
         base = {**defaults(algo, kind), **_plain(given, names)}
         recurrent = spec.algo.native.get("use_rnn", base.get("use_rnn", False))
         if recurrent and not algorithm.recurrent:
@@ -90,20 +86,9 @@ class XuanCeConfig:
         return {**described, "checkpoint": CHECKPOINTS.describe(self.spec)}
 
 
-def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> None:
-    for name, value in given.items():
-        if name not in names or (_is_fixed(names[name]) and value != json.loads(names[name][1:])):
-            raise UserError(f"algo.{name}: XuanCe's {algo} does not have it")
-
-
-def _is_fixed(called: str) -> bool:
-    """Whether XuanCe does what one value would do, ``=VALUE``, and takes no other."""
-    return called.startswith("=")
-
-
 def _targets(name: str, names: dict[str, str]) -> list[str]:
     """What XuanCe calls a canonical hyperparameter: one name, several, or none."""
-    return [] if _is_fixed(names[name]) else names[name].split(", ")
+    return names[name].split(", ") if name in names else []
 
 
 def _plain(given: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

@@ -1,12 +1,10 @@
 """Training: XuanCe's own loop, a chunk at a time, from its beginning or from where a checkpoint was taken."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
+from mosaic_worker.rl.resuming import buffer_fits, come_back, fitting, refuse_other_count, refuse_used_up
 from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
 
@@ -68,50 +66,20 @@ class Training:
         """The replay buffer; on-policy there is nothing in it between two chunks."""
         if self._config.algorithm.on_policy:
             return None
-        megabytes = self._spec.checkpoint.replay_buffer_mb
-        if state.memory_size(self._agent.memory) <= megabytes * 2**20:
-            return state.capture_memory(self._agent.memory)
-        self._session.warning(
-            f"the replay buffer is over checkpoint.replay_buffer_mb={megabytes}: "
-            "it is not in the checkpoint, and a resumed run fills it anew"
-        )
-        return None
+        fits = buffer_fits(state.memory_size(self._agent.memory), self._spec, self._session)
+        return state.capture_memory(self._agent.memory) if fits else None
 
     def _restore(self, loaded: dict[str, Any]) -> None:
         path = Path(self._spec.resume.checkpoint)
-        if loaded["env_steps"] >= self._pace.total:
-            raise UserError(f"{path}: the checkpoint has used up this budget: {loaded['env_steps']} steps were taken")
-        if len(loaded["environments"]) != len(self._envs):
-            raise UserError(
-                f"{path}: does not fit this run: it has {len(loaded['environments'])} environments, "
-                f"and algo.num_envs is {len(self._envs)}"
-            )
-        with _fitting(path):
+        refuse_used_up(path, loaded, last=self._pace.total - 1)
+        refuse_other_count(path, len(loaded["environments"]), len(self._envs))
+        with fitting(path):
             state.restore_agent(self._agent, loaded["agent"])
             if loaded["memory"] is not None:
                 state.restore_memory(self._agent.memory, loaded["memory"])
-        self._restore_environments(loaded)
+        come_back(self._envs, loaded, self._spec, self._session, self._vector.reset)
         randomness.restore(loaded["random"])
         self._session.continue_from(loaded["env_steps"])
         self._session.checkpoint_loaded(path, loaded["env_steps"])
         if loaded["memory"] is None and not self._config.algorithm.on_policy:
             self._agent.start_training = loaded["env_steps"] + self._learning_starts
-
-    def _restore_environments(self, loaded: dict[str, Any]) -> None:
-        same = loaded["env_id"] == self._spec.env.id
-        if not same:
-            self._session.warning(f"the checkpoint is of {loaded['env_id']}: the environments begin new episodes")
-        for env, saved in zip(self._envs, loaded["environments"], strict=True):
-            if same:
-                env.restore(saved)
-        self._vector.reset()
-        if restarted := sum(env.restarted for env in self._envs):
-            self._session.warning(f"{restarted} environments did not come to where they were: new episodes")
-
-
-@contextmanager
-def _fitting(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: does not fit this run: {error}") from error

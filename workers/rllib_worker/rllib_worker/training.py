@@ -10,7 +10,7 @@ from mosaic_worker.rl import randomness
 from mosaic_worker.session import Session
 from ray.train._internal.storage import StorageContext
 
-from rllib_worker import state
+from rllib_worker import replay, state
 from rllib_worker.algorithms import algorithm_config
 from rllib_worker.checkpoints import CHECKPOINTS
 from rllib_worker.cluster import Cluster
@@ -23,13 +23,17 @@ class Training:
     """One algorithm, left and taken up between two iterations."""
 
     def __init__(self, config: RllibConfig, session: Session, loaded: dict[str, Any] | None, cluster: Cluster) -> None:
-        config = config.refilling(loaded["env_steps"]) if loaded else config
+        if loaded and loaded["buffer"] and loaded["buffer"]["rows"] is None:
+            config = config.refilling(loaded["env_steps"])
         self._config, self._spec, self._session, self._cluster = config, config.spec, session, cluster
         self._loaded = loaded
         self._ready = False
         self._metrics = Metrics(session, self._spec)
         built = algorithm_config(config)
         self._algorithm: Any = built.algo_class(config=built, storage=_storage(cluster.directory))
+        self._buffer: Any = self._algorithm.local_replay_buffer
+        if self._buffer is not None:
+            replay.seed(self._buffer, self._spec.seed)
 
     def run(self) -> None:
         """Train until no further iteration fits into the budget."""
@@ -55,10 +59,22 @@ class Training:
             "env_steps": self._session.env_steps,
             "learning_rate": self._config.settings.get("lr"),
             "algorithm": state.plain(self._algorithm.get_state()),
+            "left_out": state.capture_left_out(self._algorithm),
+            "buffer": None if self._buffer is None else self._captured_buffer(),
             "runners": state.capture_runners(self._algorithm),
             "random": randomness.capture(),
         }
         return CHECKPOINTS.save(directory, facts)
+
+    def _captured_buffer(self) -> dict[str, Any]:
+        megabytes = self._spec.checkpoint.replay_buffer_mb
+        fits = replay.size(self._buffer) <= megabytes * 2**20
+        if not fits:
+            self._session.warning(
+                f"the replay buffer is over checkpoint.replay_buffer_mb={megabytes}: "
+                "it is not in the checkpoint, and a resumed run fills it anew"
+            )
+        return replay.capture(self._buffer, with_rows=fits)
 
     def close(self) -> None:
         """Let go of the algorithm, the files and Ray."""
@@ -73,8 +89,9 @@ class Training:
         self._session.continue_from(loaded["env_steps"])
         with _fitting(path):
             self._algorithm.set_state(state.unplain(loaded["algorithm"]))
-        if self._config.buffer_size is not None:
-            self._session.warning("RLlib's replay buffer is not in the checkpoint: it is filled anew")
+        state.restore_left_out(self._algorithm, loaded["left_out"])
+        if self._buffer is not None:
+            replay.restore(self._buffer, loaded["buffer"])
         rate = self._config.settings.get("lr")
         if rate != loaded["learning_rate"] and isinstance(rate, float):
             state.set_learning_rate(self._algorithm, rate)
@@ -90,7 +107,7 @@ class Training:
             )
         if loaded["env_id"] != self._spec.env.id:
             self._session.warning(f"the checkpoint is of {loaded['env_id']}: the environments begin new episodes")
-        elif restarted := state.restore_runners(self._algorithm, loaded["runners"]):
+        elif restarted := state.restore_runners(self._algorithm, loaded["runners"], loaded["env_steps"]):
             self._session.warning(f"{restarted} environments did not come to where they were: new episodes")
         randomness.restore(loaded["random"])
 

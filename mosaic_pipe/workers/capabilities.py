@@ -74,6 +74,8 @@ class Capabilities(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     file of a run."""
     takes_script: bool = False
     """It runs a script of the user, named by ``worker.script``."""
+    several_nodes: bool = False
+    """A run can use more than one node of a Slurm job."""
     supports_checkpointing: bool
     requires_gpu: bool
     estimated_memory_mb: int

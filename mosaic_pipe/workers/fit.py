@@ -30,6 +30,8 @@ def check_capabilities(spec: RunSpec, worker: Capabilities) -> None:
     _one_of("mode", spec.mode, worker.modes, name)
     _one_of("worker.source", spec.worker.source, worker.sources, name)
     _check_algorithm(spec, worker.algorithms[spec.algo.name], worker)
+    if spec.resources.nodes > 1 and not worker.several_nodes:
+        raise SpecError(f"{name} runs on one node", where="resources.nodes", hint="set resources.nodes=1")
     if worker.requires_gpu and not spec.resources.gpus:
         raise SpecError(f"{name} needs a GPU", where="resources.gpus", hint="set resources.gpus=1")
 

@@ -22,6 +22,8 @@ class Layout:
     """0: the driver learns."""
     gpus_per_learner: int
     envs_per_runner: int
+    cpus_per_node: int
+    """That Ray hands out, one for each process."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,17 @@ def _refuse_unknown(algo: str, given: dict[str, Any], names: dict[str, str]) -> 
 
 def _layout(spec: Spec, num_envs: int) -> Layout:
     """One core: all in the driver. More: an env runner on each; beside asynchronous ones, the learner keeps one."""
-    cpus, gpus = spec.resources.cpus, spec.resources.gpus
+    nodes = spec.resources.nodes
+    cpus, gpus = spec.resources.cpus * nodes, spec.resources.gpus * nodes
     runners = 0 if cpus == 1 else cpus - 1 if spec.algo.name in _ASYNCHRONOUS else cpus
     if num_envs % max(runners, 1):
         raise UserError(
             f"algo.num_envs: {num_envs} environments are not divided evenly among the {runners} env runners that "
-            f"resources.cpus={cpus} makes"
+            f"resources.cpus={spec.resources.cpus} makes{f' on each of {nodes} nodes' if nodes > 1 else ''}"
         )
-    return Layout(runners, gpus if gpus > 1 else 0, min(gpus, 1), num_envs // max(runners, 1))
+    learners = gpus if gpus > 1 else 0
+    slots = spec.resources.cpus + learners // nodes
+    return Layout(runners, learners, min(gpus, 1), num_envs // max(runners, 1), slots)
 
 
 def _pace(spec: Spec, given: dict[str, Any], layout: Layout) -> Pace:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -56,9 +56,20 @@ def temporary() -> Iterator[Path]:
         yield Path(folder)
 
 
+@pytest.fixture(scope="session")
+def make_machine(stranger: Path, temporary: Path) -> Callable[[Path], Machine]:
+    """Makes a stranger's machine that works in a given folder."""
+
+    def make(folder: Path) -> Machine:
+        made = Machine(stranger / "venv", stranger / "home", folder)
+        made.variables |= {"TMPDIR": str(temporary), "UV_COMPILE_BYTECODE": "0"}  # most modules are never imported
+        return made
+
+    return make
+
+
 @pytest.fixture
-def machine(stranger: Path, tmp_path: Path, temporary: Path) -> Iterator[Machine]:
-    made = Machine(stranger / "venv", stranger / "home", tmp_path)
-    made.variables |= {"TMPDIR": str(temporary), "UV_COMPILE_BYTECODE": "0"}  # most modules are never imported
+def machine(make_machine: Callable[[Path], Machine], tmp_path: Path) -> Iterator[Machine]:
+    made = make_machine(tmp_path)
     yield made
     made.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.launch.attempt import Share, begin_attempt, disk_error
 from mosaic_pipe.launch.preparation import Prepared
 from mosaic_pipe.store.attempts import this_owner
@@ -25,8 +26,11 @@ def run_here(prepared: Prepared, output_dir: Path, show: Callable[[Progress], No
         show: called several times a second with how far the run is.
 
     Raises:
-        UserError: there are not enough GPUs, the run's directory could not be made or its end not be written.
+        UserError: there are not enough nodes or GPUs, the run's directory could not be made or its end not be written.
     """
+    if prepared.spec.resources.nodes > 1:
+        hint = "submit it to Slurm: -m hydra/launcher=slurm"
+        raise SpecError("this is one machine", where="resources.nodes", hint=hint)
     run = Runs(output_dir).new(prepared.spec.run_id)
     share = Share(gpus=tuple(choose_gpus(prepared.spec.resources)))
     with StopRequests() as requests:

@@ -48,7 +48,11 @@ class Machine:
         Raises:
             SpecError: it asks for more than there is.
         """
-        has = {"cpus": (resources.cpus, len(self.cores)), "gpus": (resources.gpus, len(self.gpus))}
+        has = {
+            "nodes": (resources.nodes, 1),
+            "cpus": (resources.cpus, len(self.cores)),
+            "gpus": (resources.gpus, len(self.gpus)),
+        }
         has["memory_mb"] = (memory_mb, self.memory_mb)
         for name, (asked, here) in has.items():
             if asked > here:

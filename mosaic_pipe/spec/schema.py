@@ -263,6 +263,8 @@ class FastlaneSpec(_Frozen, frozen=True):
 class Resources(_Frozen, frozen=True):
     """What a run may use, and when it is taken for dead. Times in seconds."""
 
+    nodes: PositiveInt = 1
+    """Of a Slurm cluster; CPUs, GPUs and memory are those of each."""
     cpus: PositiveInt = 1
     gpus: Natural = 0
     memory_mb: PositiveInt | None = None

@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct
 from mosaic_pipe.base.errors import UserError
 from mosaic_pipe.spec.schema import ActionSpace, Mode, Name, ObservationSpace, RunSpec, Source
 
-Feature = Literal["curriculum", "eval_video", "gpu", "training_video", "wandb"]
+Feature = Literal["curriculum", "eval_video", "gpu", "several_nodes", "training_video", "wandb"]
 
 FILE_NAME = "capabilities.json"
 
@@ -91,6 +91,7 @@ def wanted_features(spec: RunSpec) -> dict[Feature, str]:
         "curriculum": (bool(spec.curriculum.stages), "curriculum.stages"),
         "eval_video": (spec.eval.video and evaluates, "eval.video"),
         "gpu": (spec.resources.gpus > 0, "resources.gpus"),
+        "several_nodes": (spec.resources.nodes > 1, "resources.nodes"),
         "training_video": (spec.tracking.capture_video and learns, "tracking.capture_video"),
         "wandb": (spec.tracking.wandb and learns, "tracking.wandb"),
     }

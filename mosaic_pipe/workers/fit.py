@@ -16,6 +16,7 @@ _WITHOUT: dict[Feature, str] = {
     "curriculum": "choose curriculum=none",
     "eval_video": "set eval.video=false",
     "gpu": "set resources.gpus=0",
+    "several_nodes": "set resources.nodes=1",
     "training_video": "set tracking.capture_video=false",
     "wandb": "choose tracking=tensorboard or tracking=none",
 }

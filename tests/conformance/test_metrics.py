@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -50,20 +51,19 @@ EVALUATED = ["cleanrl-normalised", "tianshou-normalised", "xuance-3", "rllib"]
 
 
 @pytest.fixture(scope="module")
-def machines(stranger: Path, temporary: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Machine]:
+def machines(make_machine: Callable[[Path], Machine], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Machine]:
     """For each case a machine on which it was run once, made when it is asked for."""
-    return _Trained(stranger, temporary, tmp_path_factory)
+    return _Trained(make_machine, tmp_path_factory)
 
 
 class _Trained(dict[str, Machine]):
-    def __init__(self, stranger: Path, temporary: Path, folders: pytest.TempPathFactory) -> None:
+    def __init__(self, make_machine: Callable[[Path], Machine], folders: pytest.TempPathFactory) -> None:
         super().__init__()
-        self._stranger, self._temporary, self._folders = stranger, temporary, folders
+        self._make_machine, self._folders = make_machine, folders
 
     def __missing__(self, case: str) -> Machine:
         _, overrides = WORKERS[case]
-        machine = Machine(self._stranger / "venv", self._stranger / "home", self._folders.mktemp("metrics"))
-        machine.variables["TMPDIR"] = str(self._temporary)
+        machine = self._make_machine(self._folders.mktemp("metrics"))
         _install_environment(machine, case.partition("-")[0])
         machine.run(*overrides, f"total_timesteps={STEPS}", "tracking=none", "seed=4")
         self[case] = machine

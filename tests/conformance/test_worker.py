@@ -6,7 +6,9 @@ import hashlib
 import json
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -20,11 +22,20 @@ WORKERS = {
     "tianshou": ["worker=tianshou", "algo=ppo", "env=cartpole"],
     "xuance": ["worker=xuance", "algo=ppo", "env=cartpole"],
 }
+STEPS = "total_timesteps=3000"
 
 
-@pytest.fixture(params=WORKERS)
+@pytest.fixture(scope="module", params=WORKERS)
 def overrides(request: pytest.FixtureRequest) -> list[str]:
     return WORKERS[request.param]
+
+
+@pytest.fixture(scope="module")
+def trained(make_machine: Callable[[Path], Machine], overrides: list[str], tmp_path_factory: Any) -> Machine:
+    """A machine on which the worker has trained once, with seed 5."""
+    machine = make_machine(tmp_path_factory.mktemp("trained"))
+    machine.run(*overrides, STEPS, "seed=5")
+    return machine
 
 
 def worker_cli(machine: Machine, overrides: list[str]) -> list[str]:
@@ -49,16 +60,15 @@ def test_dry_run_starts_nothing(machine: Machine, overrides: list[str]) -> None:
     assert not machine.outputs.exists()
 
 
-def test_trains_and_reports(machine: Machine, overrides: list[str]) -> None:
-    machine.run(*overrides, "total_timesteps=3000", "seed=3")
-    manifest = machine.manifest()
+def test_trains_and_reports(trained: Machine) -> None:
+    manifest = trained.manifest()
     schema = json.loads((REPOSITORY / "docs" / "schemas" / "manifest.json").read_text())
     jsonschema.validate(manifest, schema)
     assert manifest["state"] == "COMPLETED"
     assert manifest["failure"] is None
     assert manifest["attempts"][0]["exit_code"] == 0
 
-    episodes = machine.events(kind="episode")
+    episodes = trained.events(kind="episode")
     summary = manifest["summary"]
     assert summary["episodes"] == len(episodes) > 20
     # CartPole gives a reward of 1 a step, so that a return is a length, and lengths add up to the steps taken.
@@ -73,21 +83,21 @@ def test_trains_and_reports(machine: Machine, overrides: list[str]) -> None:
     assert manifest["resources"]["peak_rss_mb"] > 10
 
 
-def test_events_are_pure_and_complete(machine: Machine, overrides: list[str]) -> None:
-    machine.run(*overrides, "total_timesteps=1500")
-    events = machine.events()  # each line is JSON: no print of the library is among them
+def test_events_are_pure_and_complete(trained: Machine) -> None:
+    events = trained.events()  # each line is JSON: no print of the library is among them
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert events[0]["event"] == "run_started"
     assert events[-1]["event"] == "run_completed"
-    telemetry = machine.manifest()["telemetry"]
+    telemetry = trained.manifest()["telemetry"]
     assert telemetry["skipped"] == {"bad": 0, "unknown": 0, "oversize": 0, "torn": 0}
     assert telemetry["lost"] == 0
     assert sum(telemetry["events"].values()) == len(events)
 
 
-def test_sigterm_saves_a_checkpoint(machine: Machine, overrides: list[str]) -> None:
-    started = machine.start(*overrides, "total_timesteps=100000000")
+def test_sigterm_saves_a_checkpoint(machine: Machine, trained: Machine, overrides: list[str]) -> None:
+    started = machine.start(*overrides, "total_timesteps=100000000", "seed=6")
     run_id = machine.wait_for_training([])
+    machine.wait_for(lambda: len(episodes(machine)) >= 5)
     started.send_signal(signal.SIGTERM)
     assert started.wait(30) == 130
     started.communicate()
@@ -100,16 +110,17 @@ def test_sigterm_saves_a_checkpoint(machine: Machine, overrides: list[str]) -> N
     assert len(data) == checkpoint["size"]
     assert checkpoint["env_steps"] == manifest["summary"]["env_steps"] > 0
     assert not processes_of(machine.run_dir(run_id))
+    assert episodes(machine)[:5] != episodes(trained)[:5]  # another seed
 
 
-def test_same_seed_same_episodes(machine: Machine, overrides: list[str]) -> None:
-    returns = []
-    for seed in (5, 5, 6):
-        machine.run(*overrides, "total_timesteps=2500", f"seed={seed}")
-        payloads = [event["payload"] for event in machine.events(kind="episode")]
-        returns.append([(p["env_steps"], p["episode_return"], p["episode_length"]) for p in payloads])
-    assert returns[0] == returns[1]
-    assert returns[0] != returns[2]
+def test_same_seed_same_episodes(machine: Machine, trained: Machine, overrides: list[str]) -> None:
+    machine.run(*overrides, STEPS, "seed=5")
+    assert episodes(machine) == episodes(trained)
+
+
+def episodes(machine: Machine) -> list[tuple[int, float, int]]:
+    payloads = [event["payload"] for event in machine.events(kind="episode")]
+    return [(p["env_steps"], p["episode_return"], p["episode_length"]) for p in payloads]
 
 
 @pytest.mark.parametrize(

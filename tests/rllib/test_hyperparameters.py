@@ -10,7 +10,8 @@ from machine import Machine
 
 def test_ppo_in_rllibs_terms(machine: Machine) -> None:
     answer = json.loads(machine.run("worker=rllib", "total_timesteps=2000", "--dry-run"))["worker"]
-    assert answer["layout"] == {"env_runners": 0, "learners": 0, "gpus_per_learner": 0, "envs_per_runner": 4}
+    layout = {"env_runners": 0, "learners": 0, "gpus_per_learner": 0, "envs_per_runner": 4, "cpus_per_node": 1}
+    assert answer["layout"] == layout
     assert answer["pace"] == {"collected": 512, "total": 2000}
     settings = answer["settings"]
     assert settings["lr"] == [[0, 2.5e-4], [2000, 0.0]]
@@ -22,6 +23,8 @@ def test_env_runners_and_learners_follow_the_resources(machine: Machine) -> None
     synchronous = json.loads(machine.run("worker=rllib", "resources.cpus=4", "--dry-run"))["worker"]
     assert synchronous["layout"]["env_runners"] == 4
     assert synchronous["layout"]["envs_per_runner"] == 1
+    spread = json.loads(machine.run("worker=rllib", "resources.nodes=2", "resources.cpus=2", "--dry-run"))["worker"]
+    assert (spread["layout"]["env_runners"], spread["layout"]["cpus_per_node"]) == (4, 2)
     beside = json.loads(machine.run("worker=rllib", "algo=impala", "resources.cpus=3", "--dry-run"))["worker"]
     assert (beside["layout"]["env_runners"], beside["layout"]["envs_per_runner"]) == (2, 2)
 
@@ -35,11 +38,21 @@ def test_dqn_in_rllibs_terms(machine: Machine) -> None:
     assert settings["target_network_update_freq"] == 500
 
 
+def test_several_nodes_are_for_slurm(machine: Machine) -> None:
+    machine.run("worker=rllib", "resources.nodes=2", expect=2)
+    assert "this is one machine" in machine.stderr
+    machine.run("-m", "worker=rllib", "resources.nodes=2", "hydra/launcher=local", expect=2)
+    assert "2 asked for, 1 here" in machine.stderr
+    machine.run("worker=random", "algo=random", "resources.nodes=2", "--dry-run", expect=2)
+    assert "random runs on one node" in machine.stderr
+    assert not machine.run_ids()
+
+
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
         (["algo.target_kl=0.1"], "rllib's ppo has no hyperparameter 'target_kl', and does what null would do"),
-        (["algo.normalize_advantage=false"], "it does what True would do"),
+        (["algo.normalize_advantage=false"], "and does what true would do"),
         (["algo=dqn", "+algo.gae_lambda=0.9"], "rllib's dqn has no hyperparameter 'gae_lambda'"),
         (["algo=dqn", "env=pendulum"], "does not do 'continuous'"),
         (["algo=dqn", "env=mpe_simple_spread"], "trains 1 at most"),

@@ -133,6 +133,10 @@ def _parameters(point: Prepared, sweep: Sweep, token: str, settings: SlurmSettin
         "account": settings.account,
         "time": minutes,
         "mem": f"{point.memory_mb}M",
+        "nodes": resources.nodes,
+        "ntasks_per_node": 1,
+        # The task is the run's supervisor, on the first node; what is to run on the others is the worker's matter
+        "srun_args": ["--nodes=1", "--ntasks=1"] if resources.nodes > 1 else None,
         "cpus_per_task": resources.cpus,
         "gres": settings.gres or (f"gpu:{resources.gpus}" if resources.gpus else None),
         "constraint": settings.constraint,

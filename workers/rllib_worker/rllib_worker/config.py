@@ -19,6 +19,8 @@ class Layout:
     """0: the driver learns."""
     gpus_per_learner: int
     envs_per_runner: int
+    cpus_per_node: int
+    """That Ray hands out, one for each process."""
 
 
 @dataclass(frozen=True)
@@ -123,14 +125,17 @@ _COMPUTED = (
 
 def _layout(spec: Spec, num_envs: int) -> Layout:
     """One core: all in the driver. More: an env runner on each; beside asynchronous ones, the learner keeps one."""
-    cpus, gpus = spec.resources.cpus, spec.resources.gpus
+    nodes = spec.resources.nodes
+    cpus, gpus = spec.resources.cpus * nodes, spec.resources.gpus * nodes
     runners = 0 if cpus == 1 else cpus - 1 if spec.algo.name in _ASYNCHRONOUS else cpus
     if num_envs % max(runners, 1):
         raise UserError(
             f"algo.num_envs: {num_envs} environments are not divided evenly among the {runners} env runners that "
-            f"resources.cpus={cpus} makes"
+            f"resources.cpus={spec.resources.cpus} makes{f' on each of {nodes} nodes' if nodes > 1 else ''}"
         )
-    return Layout(runners, gpus if gpus > 1 else 0, min(gpus, 1), num_envs // max(runners, 1))
+    learners = gpus if gpus > 1 else 0
+    slots = spec.resources.cpus + learners // nodes
+    return Layout(runners, learners, min(gpus, 1), num_envs // max(runners, 1), slots)
 
 
 def _pace(spec: Spec, given: dict[str, Any], layout: Layout, *, on_policy: bool) -> Pace:

@@ -1,5 +1,6 @@
 """The state of an algorithm and of its env runners as plain containers and tensors, and back."""
 
+import copy
 from collections import deque
 from functools import partial
 from typing import Any
@@ -10,6 +11,9 @@ from mosaic_worker.rl import randomness
 
 from rllib_worker.environments import training_env_of
 
+_LEFT_OUT = ("curr_log_alpha", "curr_kl_coeffs_per_module", "last_update_ts_by_mid", "_last_update_ts_by_mid")
+"""What learners have for each module and RLlib leaves out of their state: SAC's entropy weight, PPO's of KL, and when
+DQN and APPO last updated their target networks."""
 _ARRAY = "array"
 _TUPLE = "tuple"
 
@@ -48,12 +52,23 @@ def unplain(value: Any) -> Any:
     return {name: unplain(item) for name, item in value.items()}
 
 
+def capture_left_out(algorithm: Any) -> dict[str, Any]:
+    """What RLlib leaves out of the learners' state; all of them have the same."""
+    results = algorithm.learner_group.foreach_learner(_capture_left_out)
+    return next(iter(results)).get()
+
+
+def restore_left_out(algorithm: Any, saved: dict[str, Any]) -> None:
+    """Give the learners what :func:`capture_left_out` gave."""
+    algorithm.learner_group.foreach_learner(partial(_restore_left_out, saved=saved))
+
+
 def capture_runners(algorithm: Any) -> list[dict[str, Any]]:
     """What the env runners have in hand, one after the other."""
     return algorithm.env_runner_group.foreach_env_runner(_capture)
 
 
-def restore_runners(algorithm: Any, runners: list[dict[str, Any]]) -> int:
+def restore_runners(algorithm: Any, runners: list[dict[str, Any]], env_steps: int) -> int:
     """Bring the env runners to where others were; returns how many environments had to begin new episodes.
 
     Environments are handed on in their order, to as many env runners as there are; generators where it is as many.
@@ -67,6 +82,7 @@ def restore_runners(algorithm: Any, runners: list[dict[str, Any]]) -> int:
             _restore,
             environments=environments[number * share : (number + 1) * share],
             random=runners[number]["random"] if len(runners) == count else None,
+            env_steps=env_steps,
         )
         for number in range(count)
     ]
@@ -88,7 +104,9 @@ def _capture(runner: Any) -> dict[str, Any]:
     }
 
 
-def _restore(runner: Any, environments: list[tuple[dict[str, Any], bool]], random: dict[str, Any] | None) -> int:
+def _restore(
+    runner: Any, environments: list[tuple[dict[str, Any], bool]], random: dict[str, Any] | None, env_steps: int
+) -> int:
     vector = runner.env.unwrapped
     envs = [training_env_of(env) for env in vector.envs]
     for env, (saved, _) in zip(envs, environments, strict=True):
@@ -98,9 +116,24 @@ def _restore(runner: Any, environments: list[tuple[dict[str, Any], bool]], rando
         if ended and not env.restarted:  # its next step is the reset
             vector._autoreset_envs[index] = True
             runner._new_episode(index)
+    runner.num_env_steps_sampled_lifetime = env_steps  # RLlib leaves it at 0, and epsilon follows from it
     if random:
         randomness.restore(random)
     return sum(env.restarted for env in envs)
+
+
+def _capture_left_out(learner: Any) -> dict[str, Any]:
+    found = {name: getattr(learner, name) for name in _LEFT_OUT if hasattr(learner, name)}
+    return {name: {module: copy.deepcopy(value) for module, value in by.items()} for name, by in found.items()}
+
+
+def _restore_left_out(learner: Any, saved: dict[str, Any]) -> None:
+    for name, by_module in saved.items():
+        for module, value in by_module.items():
+            if isinstance(value, torch.Tensor):  # an optimizer has it
+                getattr(learner, name)[module].data.copy_(value)
+            else:
+                getattr(learner, name)[module] = value
 
 
 def _set_learning_rate(learner: Any, rate: float) -> None:

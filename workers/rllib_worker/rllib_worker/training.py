@@ -1,17 +1,22 @@
 """Training: RLlib's iterations, from the beginning or from where a checkpoint was taken."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mosaic_worker.errors import UserError
 from mosaic_worker.rl import randomness
+from mosaic_worker.rl.resuming import (
+    buffer_fits,
+    fitting,
+    is_of_another_env,
+    refuse_other_count,
+    refuse_used_up,
+    tell_restarted,
+)
 from mosaic_worker.rl.tracking import Tracker
 from mosaic_worker.session import Session
 from ray.train._internal.storage import StorageContext
 
-from rllib_worker import state
+from rllib_worker import replay, state
 from rllib_worker.algorithms import algorithm_config
 from rllib_worker.checkpoints import CHECKPOINTS
 from rllib_worker.cluster import Cluster
@@ -24,13 +29,17 @@ class Training:
     """One algorithm, left and taken up between two iterations."""
 
     def __init__(self, config: RllibConfig, session: Session, loaded: dict[str, Any] | None, cluster: Cluster) -> None:
-        config = config.refilling(loaded["env_steps"]) if loaded else config
+        if loaded and loaded["buffer"] and loaded["buffer"]["rows"] is None:
+            config = config.refilling(loaded["env_steps"])
         self._config, self._spec, self._session, self._cluster = config, config.spec, session, cluster
         self._loaded = loaded
         self._ready = False
         self._tracker = Tracker(session, self._spec)
         built = algorithm_config(config)
         self._algorithm: Any = built.algo_class(config=built, storage=_storage(cluster.directory))
+        self._buffer: Any = self._algorithm.local_replay_buffer
+        if self._buffer is not None:
+            replay.seed(self._buffer, self._spec.seed)
 
     def run(self) -> None:
         """Train until no further iteration fits into the budget."""
@@ -56,10 +65,18 @@ class Training:
             "env_steps": self._session.env_steps,
             "learning_rate": self._config.settings.get("lr"),
             "algorithm": state.plain(self._algorithm.get_state()),
+            "left_out": state.capture_left_out(self._algorithm),
+            "buffer": self._captured_buffer(),
             "runners": state.capture_runners(self._algorithm),
             "random": randomness.capture(),
         }
         return CHECKPOINTS.save(directory, facts)
+
+    def _captured_buffer(self) -> dict[str, Any] | None:
+        if self._buffer is None:
+            return None
+        fits = buffer_fits(replay.size(self._buffer), self._spec, self._session)
+        return replay.capture(self._buffer, with_rows=fits)
 
     def close(self) -> None:
         """Let go of the algorithm, the files and Ray."""
@@ -69,13 +86,13 @@ class Training:
 
     def _restore(self, loaded: dict[str, Any]) -> None:
         path, pace = Path(self._spec.resume.checkpoint), self._config.pace
-        if loaded["env_steps"] + pace.collected > pace.total:
-            raise UserError(f"{path}: the checkpoint has used up this budget: {loaded['env_steps']} steps were taken")
+        refuse_used_up(path, loaded, last=pace.total - pace.collected)
         self._session.continue_from(loaded["env_steps"])
-        with _fitting(path):
+        with fitting(path):
             self._algorithm.set_state(state.unplain(loaded["algorithm"]))
-        if self._config.buffer_size is not None:
-            self._session.warning("RLlib's replay buffer is not in the checkpoint: it is filled anew")
+        state.restore_left_out(self._algorithm, loaded["left_out"])
+        if self._buffer is not None:
+            replay.restore(self._buffer, loaded["buffer"])
         rate = self._config.settings.get("lr")
         if rate != loaded["learning_rate"] and isinstance(rate, float):
             state.set_learning_rate(self._algorithm, rate)
@@ -85,25 +102,13 @@ class Training:
     def _restore_environments(self, loaded: dict[str, Any], path: Path) -> None:
         layout, saved = self._config.layout, sum(len(runner["environments"]) for runner in loaded["runners"])
         wanted = max(layout.env_runners, 1) * layout.envs_per_runner
-        if saved != wanted:
-            raise UserError(
-                f"{path}: does not fit this run: it has {saved} environments, and algo.num_envs is {wanted}"
-            )
-        if loaded["env_id"] != self._spec.env.id:
-            self._session.warning(f"the checkpoint is of {loaded['env_id']}: the environments begin new episodes")
-        elif restarted := state.restore_runners(self._algorithm, loaded["runners"]):
-            self._session.warning(f"{restarted} environments did not come to where they were: new episodes")
+        refuse_other_count(path, saved, wanted)
+        if not is_of_another_env(loaded, self._spec, self._session):
+            count = state.restore_runners(self._algorithm, loaded["runners"], loaded["env_steps"])
+            tell_restarted(count, self._session)
         randomness.restore(loaded["random"])
 
 
 def _storage(directory: Path) -> StorageContext:
     """Where RLlib may write what it always writes: not into the user's home."""
     return StorageContext(str(directory), experiment_dir_name="rllib", trial_dir_name="run")
-
-
-@contextmanager
-def _fitting(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: does not fit this run: {error}") from error

@@ -29,7 +29,7 @@ def main(steps: int) -> None:
     from xuance.torch.agents import REGISTRY_Agents
 
     places = {"log_dir": "logs", "model_dir": "models", "env_seed": 1, "env_name": name, "vectorize": vectorize}
-    settings = Namespace(**answer["worker"]["settings"], **places)
+    settings = Namespace(**{**answer["worker"]["settings"], **places})
     agent = REGISTRY_Agents[settings.agent](settings, make_envs(settings))
     agent.log_infos = lambda info, step: None
     begun = time.monotonic()

@@ -22,7 +22,7 @@ from tianshou_worker.native import Settings
 from tianshou_worker.networks import body
 
 _HIDDEN = (256, 256)
-_DISCRIMINATOR = {"disc_lr": 2.5e-5}
+_DISCRIMINATOR = {"disc_lr": 1e-3}
 """Of GAIL: step size of the optimiser of the network that tells the policy from the dataset."""
 _SCALED = {"action_scaling": True}
 """BCQ's policy takes the environment's bounds for 1 where it is not told to scale."""

@@ -52,6 +52,8 @@ def test_what_an_algorithm_lacks_is_refused_by_name(worker: str, name: str) -> N
     capabilities = WORKERS[worker]
     for parameter, value in VALUES.items():
         called = capabilities.algorithms[name].hyperparameters.get(parameter)
+        if called == "=true":
+            value = False
         if called is None or called.startswith("="):
             with pytest.raises(SpecError) as error:
                 check_capabilities(spec_of(capabilities, {"name": name, parameter: value}), capabilities)

@@ -105,7 +105,23 @@ def _with_our_flags(arguments: list[str]) -> list[str]:
     given = iter(arguments)
     words = (f"{word}={next(given, '')}" if word == "--budget" else word for word in given)
     ours = (word.removeprefix("--") if word.startswith("--budget=") else word for word in words)
-    return ["dry_run=true" if word == "--dry-run" else _quoted(word) for word in ours]
+    return _for_each_point(["dry_run=true" if word == "--dry-run" else _quoted(word) for word in ours])
+
+
+def _for_each_point(words: list[str]) -> list[str]:
+    """In ``algo=dqn,c51 algo.buffer_size=1000`` the key is of the algorithms swept over, as a sweep over one value.
+
+    Hydra applies other overrides to the default config first, whose algorithm may lack the key.
+    """
+    if not {"-m", "--multirun"} & set(words) or any(word.startswith("hydra/sweeper=") for word in words):
+        return words
+    swept = {word.partition("=")[0] for word in words if re.match(r"[a-z_]+=(glob\(|.*,)", word)}
+    return [
+        f"{word[: given.end()]}choice({word[given.end() :]})"
+        if (given := re.match(r"([a-z_]+)\.[\w.]+=(?!.*,|choice\(|range\(|glob\(|$)", word)) and given[1] in swept
+        else word
+        for word in words
+    ]
 
 
 def _quoted(argument: str) -> str:

@@ -84,6 +84,13 @@ def test_help_names_groups_commands_and_exit_codes(machine: Machine) -> None:
         assert "Exit codes: 0 completed" in text
 
 
+def test_keys_of_the_algorithms_that_are_swept_over(machine: Machine) -> None:
+    """Hydra looks for them in the default algorithm, which has no replay buffer."""
+    assert "4 points: 4 new" in machine.run("plan", "algo=dqn,c51", "algo.buffer_size=1000", "seed=1,2")
+    machine.run("plan", "algo=dqn,ppo", "algo.buffer_size=1000", expect=2)
+    assert "algo=ppo algo.buffer_size=1000: algo.buffer_size: the chosen configs lack this key" in machine.stderr
+
+
 def test_the_config_shows_what_would_run(machine: Machine) -> None:
     text = machine.run("--cfg", "job", "algo=dqn", "seed=7")
     assert "seed: 7" in text

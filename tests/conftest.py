@@ -48,8 +48,11 @@ def _make_stranger(base: Path) -> None:
 
 @pytest.fixture(scope="session")
 def temporary() -> Iterator[Path]:
-    """A short ``TMPDIR``: launchers of tests that run at the same time do not wait for each other's cores."""
-    with tempfile.TemporaryDirectory(prefix="mosaic-") as folder:
+    """A ``TMPDIR`` of our own: launchers of tests that run at the same time do not wait for each other's cores.
+
+    Short, so that attempts have their scratch directories in it.
+    """
+    with tempfile.TemporaryDirectory(prefix="m-") as folder:
         yield Path(folder)
 
 

@@ -37,9 +37,9 @@ def test_a_killed_run_leaves_the_cluster_as_it_was(machine: Machine) -> None:
     python = json.loads(machine.run("workers", "install", "rllib", "--json"))["python"]
     machine.variables |= LOOPBACK
     folder, port = Path(machine.variables["TMPDIR"]) / "ray", free_port()
-    start = [python, "-m", "ray.scripts.scripts", "start", "--head", "--block", f"--port={port}", "--num-cpus=2"]
+    start = [python, "-m", "ray.scripts.scripts", "start", "--head", "--block", f"--port={port}", "--num-cpus=1"]
     start += ["--node-ip-address=127.0.0.1", "--include-dashboard=false", f"--temp-dir={folder}"]
-    run = ["worker=rllib", f"worker.ray.address=127.0.0.1:{port}", "tracking=none", "resources.cpus=2"]
+    run = ["worker=rllib", "algo=impala", f"worker.ray.address=127.0.0.1:{port}", "tracking=none", "resources.cpus=2"]
     machine.run(*run, expect=1)
     assert f"nobody answers at 127.0.0.1:{port}" in machine.stderr
 
@@ -47,9 +47,9 @@ def test_a_killed_run_leaves_the_cluster_as_it_was(machine: Machine) -> None:
         try:
             machine.wait_for(lambda: processes(f"{folder}/session_") and (folder / "ray_current_cluster").exists())
             started = machine.start(*run, "total_timesteps=100000000")
-            machine.wait_for(lambda: machine.events(machine.run_ids()[1], "episode"), seconds=120)
+            machine.wait_for(lambda: machine.events(machine.run_ids()[1], "episode"), seconds=180)
             cluster, runners = processes(f"{folder}/session_"), processes("ray::SingleAgentEnvRunner")
-            assert len(runners) >= 2
+            assert runners
             os.kill(machine.manifest()["attempts"][0]["worker_pid"], signal.SIGKILL)
             started.communicate(timeout=60)
             machine.wait_for(lambda: not runners & processes("ray::"))

@@ -40,7 +40,7 @@ def test_ray_spans_the_nodes_of_a_job(machine: Machine, cluster: Cluster) -> Non
     before = set(temporary.iterdir())
     machine.run(*RUN, "hydra/launcher=slurm", "resources.nodes=2")
     (run_id,) = machine.wait_for(lambda: machine.run_ids())
-    machine.wait_for(lambda: machine.events(run_id, "episode"), seconds=120)
+    machine.wait_for(lambda: machine.events(run_id, "episode"), seconds=180)
     (job,) = cluster.jobs()
     running = processes_of_job(cluster, job).values()
     for node in ("n0", "n1"):

@@ -135,8 +135,9 @@ def _parameters(point: Prepared, sweep: Sweep, token: str, settings: SlurmSettin
         "mem": f"{point.memory_mb}M",
         "nodes": resources.nodes,
         "ntasks_per_node": 1,
-        # The task is the run's supervisor, on the first node; what is to run on the others is the worker's matter
-        "srun_args": ["--nodes=1", "--ntasks=1"] if resources.nodes > 1 else None,
+        # The task is the run's supervisor, on the first node; what is to run on the others is the worker's matter.
+        # Since Slurm 22.05 srun gives a task one core where it is not told again.
+        "srun_args": ["--nodes=1", "--ntasks=1", f"--cpus-per-task={resources.cpus}"],
         "cpus_per_task": resources.cpus,
         "gres": settings.gres or (f"gpu:{resources.gpus}" if resources.gpus else None),
         "constraint": settings.constraint,

@@ -16,6 +16,8 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from mosaic_worker.errors import UserError
@@ -27,8 +29,8 @@ OBJECT_STORE = 200 << 20
 """Bytes in /dev/shm of each node; what does not fit goes to disk."""
 _PATIENCE = 120.0
 """Seconds that the nodes have to start."""
-_LETTING_GO = 10.0
-"""Seconds that Ray has to end by itself."""
+_LETTING_GO = 20.0
+"""Seconds that the nodes have to end."""
 
 
 def own_address() -> str:
@@ -85,7 +87,7 @@ class OtherNodes:
         assert self._srun.stdin is not None
         self._srun.stdin.close()
         try:
-            self._srun.wait(2 * _LETTING_GO)
+            self._srun.wait(_LETTING_GO)
         except subprocess.TimeoutExpired:
             self._srun.kill()
 
@@ -99,24 +101,27 @@ def main(head: str, cpus: str, gpus: str) -> None:
     start += [f"--node-ip-address={own_address()}", f"--num-cpus={cpus}", f"--num-gpus={gpus}"]
     start += [f"--object-store-memory={OBJECT_STORE}", f"--temp-dir={directory}/ray"]
     try:
-        ray = subprocess.Popen(start, stdin=subprocess.DEVNULL)
+        mark = f"MOSAIC_NODE={directory}"
+        ray = subprocess.Popen(["env", mark, *start], stdin=subprocess.DEVNULL)
         try:
             ended = os.pidfd_open(ray.pid)
             while 0 in select.select([0, ended], [], [])[0] and os.read(0, 1):
                 pass
         finally:
-            _end(ray)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            ray.kill()  # asked to end, it would wait for its actors
+            ray.wait()
+            _kill_marked(mark.encode())
     finally:
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def _end(ray: "subprocess.Popen[bytes]") -> None:
-    ray.terminate()
-    try:
-        ray.wait(_LETTING_GO)
-    except subprocess.TimeoutExpired:
-        ray.kill()
-        ray.wait()
+def _kill_marked(mark: bytes) -> None:
+    """Ray's agents outlive it."""
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -113,12 +113,12 @@ def _for_each_point(words: list[str]) -> list[str]:
 
     Hydra applies other overrides to the default config first, whose algorithm may lack the key.
     """
-    if not {"-m", "--multirun"} & set(words) or any(word.startswith("hydra/sweeper=") for word in words):
+    if not {"-m", "--multirun"} & set(words) or any(re.match("hydra/sweeper=(?!grid$)", word) for word in words):
         return words
     swept = {word.partition("=")[0] for word in words if re.match(r"[a-z_]+=(glob\(|.*,)", word)}
     return [
         f"{word[: given.end()]}choice({word[given.end() :]})"
-        if (given := re.match(r"([a-z_]+)\.[\w.]+=(?!.*,|choice\(|range\(|glob\(|$)", word)) and given[1] in swept
+        if (given := re.match(r"([a-z_]+)\.[\w.]+=(?!.*,|\w+\(|$)", word)) and given[1] in swept
         else word
         for word in words
     ]

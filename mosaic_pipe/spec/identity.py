@@ -51,12 +51,13 @@ def _leave_out_unused(plain: dict[str, Any], mode: str) -> None:
     plays, offline = mode in _PLAYS, mode not in _PLAYS and "updates" in plain["algo"]
     if offline:
         del plain["total_timesteps"]
+    del plain["eval"]["interval"]
+    if mode == "collect":
+        plain["eval"] = {key: plain["eval"][key] for key in ("deterministic", "max_episode_steps")}
     else:
-        del plain["eval"]["interval"]
+        del plain["collect"]
     if not plays and not offline:
         del plain["eval"]
-    if mode != "collect":
-        del plain["collect"]
     if plain["dataset"]["sha256"] is None:
         del plain["dataset"]
 

@@ -115,8 +115,15 @@ def _check_dataset(spec: RunSpec, algorithm: Algorithm, who: str) -> None:
         raise SpecError(f"{who} learns from recorded steps", where="dataset", hint="set dataset.run or dataset.path")
     if spec.dataset.sha256 is not None and not algorithm.dataset:
         raise SpecError(f"{who} learns from no recorded steps", where="dataset", hint="choose another algorithm")
-    if spec.mode == "collect" and spec.env.agents:
+    if spec.mode != "collect":
+        return
+    if spec.env.agents:
         raise SpecError(f"mode=collect records one agent, and {spec.env.id} has {spec.env.agents}", where="mode")
+    if spec.curriculum.stages:
+        hint = "set curriculum=none and the env to record"
+        raise SpecError("mode=collect records one environment", where="curriculum.stages", hint=hint)
+    if spec.eval.video:
+        raise SpecError("mode=collect makes no videos", where="eval.video", hint="set eval.video=false")
 
 
 def _check_script(spec: RunSpec, worker: Capabilities) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from known_env import ENV_ID, LENGTHS, NAMES, length, name_and_number, rewards
 from machine import ENV_PACKAGE, Machine
+from mosaic_worker.datasets import read_description
 from mosaic_worker.rl.dataset_arrays import load
 
 from mosaic_pipe.workers import uv
@@ -158,7 +159,8 @@ def test_what_is_recorded_is_what_happened(machines: dict[str, Machine], case: s
     box: dict[str, Any] = {"type": "box", "shape": [4], "dtype": "float32"}
     continuous = {"type": "box", "shape": [1], "dtype": "float32", "low": -1.0, "high": 1.0}
     acts = continuous if "+env.kwargs.continuous=true" in WORKERS[case][1] else {"type": "discrete", "n": 2, "start": 0}
-    recorded = load(machine.run_dir() / "dataset", {"observation_space": box, "action_space": acts})
+    folder = machine.run_dir() / "dataset"
+    recorded = load(folder, {"observation_space": box, "action_space": acts}, read_description(folder)["sha256"])
 
     name = round(float(recorded["observations"][0, 1]) * NAMES)
     row = number = 0

@@ -33,6 +33,10 @@ def steps() -> Arrays:
     }
 
 
+def read(folder: Path, spaces: dict[str, Any]) -> Arrays:
+    return load(folder, spaces, str(read_description(folder)["sha256"]))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     write(tmp_path / "dataset", steps(), FACTS)
@@ -50,6 +54,12 @@ def describe(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     (folder / DESCRIPTION).write_text(json.dumps(description))
 
 
+def describe_as(folder: Path, **facts: Any) -> None:
+    """Put other facts into the description."""
+    description = json.loads((folder / DESCRIPTION).read_text())
+    (folder / DESCRIPTION).write_text(json.dumps({**description, **facts}))
+
+
 def replace(name: str, array: np.ndarray) -> Callable[[Path], None]:
     """Put another array in place, and describe it as it is."""
 
@@ -62,7 +72,7 @@ def replace(name: str, array: np.ndarray) -> Callable[[Path], None]:
 
 
 def test_what_is_written_is_read(folder: Path) -> None:
-    found = load(folder, SPACES)
+    found = read(folder, SPACES)
     assert found.keys() == steps().keys()
     for name, array in steps().items():
         assert found[name].dtype == array.dtype
@@ -79,10 +89,24 @@ def test_its_identity_is_what_can_be_learned_from_it(tmp_path: Path) -> None:
 
 def test_writing_replaces_a_dataset_or_leaves_nothing(folder: Path) -> None:
     write(folder, {**steps(), "rewards": np.zeros(STEPS)}, FACTS)
-    assert not load(folder, SPACES)["rewards"].any()
+    assert not read(folder, SPACES)["rewards"].any()
     with pytest.raises(ValueError, match="pickle"):
         write(folder.with_name("other"), {**steps(), "actions": np.array([print] * STEPS)}, FACTS)
     assert [path.name for path in folder.parent.iterdir()] == ["dataset"]
+
+
+def test_what_a_killed_writer_left_is_removed(folder: Path) -> None:
+    for name in (".dataset.new.tmp", ".dataset.old.tmp"):
+        (folder.parent / name).mkdir()
+    write(folder, steps(), FACTS)
+    assert [path.name for path in folder.parent.iterdir()] == ["dataset"]
+
+
+def test_another_one_in_its_place_is_refused(folder: Path) -> None:
+    submitted = read_description(folder)["sha256"]
+    write(folder, {**steps(), "rewards": np.zeros(STEPS)}, FACTS)
+    with pytest.raises(UserError, match="another dataset is there"):
+        load(folder, SPACES, submitted)
 
 
 SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -92,8 +116,9 @@ SPOILED: dict[str, tuple[Callable[[Path], object], str]] = {
     "newer": (lambda folder: describe(folder, lambda said: said.update(format=2)), "a dataset of format 2"),
     "no spaces": (
         lambda folder: (folder / DESCRIPTION).write_text('{"format": 1, "sha256": "", "env": {}}'),
-        "dataset.json: has no observation_space",
+        "dataset.json: has no env.id",
     ),
+    "no arrays": (lambda folder: describe_as(folder, arrays=3), "dataset.json: has no arrays.observations.dtype"),
     "edited": (
         lambda folder: (folder / DESCRIPTION).write_text((folder / DESCRIPTION).read_text().replace("Cart", "Kart")),
         "was changed since it was written",
@@ -125,7 +150,7 @@ def test_what_is_no_dataset_is_refused(folder: Path, name: str) -> None:
     spoil, said = SPOILED[name]
     spoil(folder)
     with pytest.raises(UserError) as refused:
-        load(folder, SPACES)
+        read(folder, SPACES)
     assert said in str(refused.value)
 
 
@@ -140,5 +165,5 @@ def test_what_is_no_dataset_is_refused(folder: Path, name: str) -> None:
 )
 def test_other_spaces_are_refused(folder: Path, space: str, kind: dict[str, Any]) -> None:
     with pytest.raises(UserError) as refused:
-        load(folder, {**SPACES, space: kind})
+        read(folder, {**SPACES, space: kind})
     assert f"its {space} is {SPACES[space]}, and the environment's is {kind}" in str(refused.value)

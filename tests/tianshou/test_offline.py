@@ -61,7 +61,7 @@ def test_a_policy_is_recorded_until_it_is_stopped(chain: Chain) -> None:
         "observation_space": {"type": "box", "shape": [4], "dtype": "float32"},
         "action_space": {"type": "discrete", "n": 2, "start": 0},
     }
-    arrays = load(folder, spaces)
+    arrays = load(folder, spaces, read_description(folder)["sha256"])
     over = arrays["terminations"] | arrays["truncations"]
     manifest = chain.machine.manifest(chain.cartpole)
     assert manifest["state"] == "CANCELLED"
@@ -87,7 +87,8 @@ def test_as_many_steps_as_were_asked_for_with_actions_as_the_environment_got_the
         "observation_space": {"type": "box", "shape": [3], "dtype": "float32"},
         "action_space": box,
     }
-    actions = load(chain.machine.run_dir(chain.pendulum) / "dataset", spaces)["actions"]
+    folder = chain.machine.run_dir(chain.pendulum) / "dataset"
+    actions = load(folder, spaces, read_description(folder)["sha256"])["actions"]
     assert len(actions) == PENDULUM_STEPS
     assert 0 < abs(actions).max() <= 2
 
@@ -136,10 +137,22 @@ def test_learning_stops_between_two_updates(chain: Chain) -> None:
     assert checkpoint["updates"] == manifest["summary"]["updates"] > 0
 
 
+def test_what_was_learned_outlives_the_last_evaluation(chain: Chain) -> None:
+    machine = chain.machine
+    td3_bc = ["worker=tianshou", "algo=td3_bc", "env=pendulum", f"dataset.run={chain.pendulum}", "tracking=none"]
+    stopped = stop_playing(machine, *td3_bc, "algo.updates=5", "eval.episodes=100000")
+    assert machine.manifest(stopped)["checkpoints"][-1]["updates"] == 5
+    machine.run("mode=resume_training", f"resume.run={stopped}", "eval.episodes=2")
+    assert machine.manifest()["summary"]["eval"]["episode_count"] == 2
+    machine.run("mode=resume_training", f"resume.run={stopped}", f"dataset.run={chain.cartpole}", expect=2)
+    assert "it was recorded in CartPole-v1" in machine.stderr
+
+
 @pytest.mark.parametrize(
     ("overrides", "said"),
     [
         (["algo=td3_bc", "env=pendulum", "total_timesteps=9"], "total_timesteps: td3_bc takes no environment steps"),
+        (["algo=td3_bc", "env=pendulum", "dataset.run=CARTPOLE"], "it was recorded in CartPole-v1"),
         (["algo=cql", "env=pendulum", "dataset.run=PENDULUM", "+algo.native.min_action=0"], "no such parameter"),
     ],
 )

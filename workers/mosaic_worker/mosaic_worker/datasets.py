@@ -17,6 +17,10 @@ ARRAYS = ("observations", "actions", "rewards", "terminations", "truncations", "
 Description = Dict[str, Any]
 """What ``dataset.json`` holds."""
 
+_REQUIRED = (
+    *("sha256", "env.id", "env.kwargs", "observation_space", "action_space", "steps"),
+    *(f"arrays.{name}.{fact}" for name in ARRAYS for fact in ("dtype", "shape", "size", "sha256")),
+)
 _IDENTITY = ("env", "observation_space", "action_space", "steps", "arrays")
 
 
@@ -36,8 +40,7 @@ def read_description(folder: Path) -> Description:
     version = found.get("format") if isinstance(found, dict) else None
     if version != FORMAT:
         raise UserError(f"{file}: a dataset of format {version!r}, this version reads {FORMAT}")
-    missing = [key for key in ("sha256", *_IDENTITY) if key not in found]
-    missing += [f"arrays.{name}" for name in ARRAYS if name not in found.get("arrays", ())]
+    missing = [key for key in _REQUIRED if not _has(found, key.split("."))]
     if missing:
         raise UserError(f"{file}: has no {missing[0]}")
     if found["sha256"] != identity(found):
@@ -58,6 +61,14 @@ def identity(description: Description) -> str:
     """Sha256 of what can be learned from: environment, spaces, and the arrays' own sha256; not of who recorded it."""
     text = json.dumps({key: description[key] for key in _IDENTITY}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _has(found: Any, path: "list[str]") -> bool:
+    for key in path:
+        if not isinstance(found, dict) or key not in found:
+            return False
+        found = found[key]
+    return True
 
 
 def _check_size(file: Path, size: int) -> None:

@@ -96,6 +96,19 @@ class Session:
         if self._attention or self.updates >= self._wake_at:
             self._attend()
 
+    def aside(self) -> None:
+        """A step was taken that is none of training's, in an evaluation that training waits for.
+
+        Raises:
+            Stopped: the supervisor asked for it; training is as it was when it began to wait.
+            EventsLost: a heartbeat could not be written.
+        """
+        self._signs += 1
+        if self._events_lost:
+            raise self._events_lost
+        if self._stop_requested:
+            raise Stopped
+
     def safe_point(self, write: Write) -> None:
         """Training can be left here and taken up again; from the first one on it stops nowhere else.
 

@@ -76,7 +76,7 @@ class RllibConfig:
         """For a run that goes on after ``env_steps`` steps with an empty replay buffer: learning starts later."""
         if self.buffer_size is None:
             return self
-        starts = min(env_steps + self.settings[_STARTS], self.pace.total)
+        starts = min(env_steps + self.settings.get(_STARTS, 1000), self.pace.total)
         return replace(self, settings={**self.settings, _STARTS: starts})
 
     def describe(self) -> dict[str, Any]:

@@ -96,17 +96,19 @@ def main(head: str, cpus: str, gpus: str) -> None:
     """Be a part of the Ray at ``head`` until told to end."""
     signal.signal(signal.SIGUSR2, signal.SIG_IGN)  # Slurm's warning is for the supervisor
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
-    directory = tempfile.mkdtemp(prefix="mosaic-")
+    address, directory = own_address(), tempfile.mkdtemp(prefix="mosaic-")
     start = [sys.executable, "-m", "ray.scripts.scripts", "start", "--block", f"--address={head}"]
-    start += [f"--node-ip-address={own_address()}", f"--num-cpus={cpus}", f"--num-gpus={gpus}"]
+    start += [f"--node-ip-address={address}", f"--num-cpus={cpus}", f"--num-gpus={gpus}"]
     start += [f"--object-store-memory={OBJECT_STORE}", f"--temp-dir={directory}/ray"]
     try:
         mark = f"MOSAIC_NODE={directory}"
         ray = subprocess.Popen(["env", mark, *start], stdin=subprocess.DEVNULL)
         try:
             ended = os.pidfd_open(ray.pid)
-            while 0 in select.select([0, ended], [], [])[0] and os.read(0, 1):
+            while 0 in (ready := select.select([0, ended], [], [])[0]) and os.read(0, 1):
                 pass
+            if 0 not in ready:
+                sys.exit("Ray ended by itself")  # srun then ends the others
         finally:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             ray.kill()  # asked to end, it would wait for its actors

@@ -68,7 +68,7 @@ def capture_runners(algorithm: Any) -> list[dict[str, Any]]:
     return algorithm.env_runner_group.foreach_env_runner(_capture)
 
 
-def restore_runners(algorithm: Any, runners: list[dict[str, Any]], env_steps: int) -> int:
+def restore_runners(algorithm: Any, runners: list[dict[str, Any]]) -> int:
     """Bring the env runners to where others were; returns how many environments had to begin new episodes.
 
     Environments are handed on in their order, to as many env runners as there are; generators where it is as many.
@@ -82,7 +82,6 @@ def restore_runners(algorithm: Any, runners: list[dict[str, Any]], env_steps: in
             _restore,
             environments=environments[number * share : (number + 1) * share],
             random=runners[number]["random"] if len(runners) == count else None,
-            env_steps=env_steps,
         )
         for number in range(count)
     ]
@@ -95,6 +94,15 @@ def set_learning_rate(algorithm: Any, rate: float) -> None:
     algorithm.learner_group.foreach_learner(partial(_set_learning_rate, rate=rate))
 
 
+def count_from(algorithm: Any, env_steps: int) -> None:
+    """Let the env runners go on counting from ``env_steps``: RLlib leaves them at 0, and epsilon follows from it."""
+    algorithm.env_runner_group.foreach_env_runner(partial(_count_from, env_steps=env_steps))
+
+
+def _count_from(runner: Any, env_steps: int) -> None:
+    runner.num_env_steps_sampled_lifetime = env_steps
+
+
 def _capture(runner: Any) -> dict[str, Any]:
     vector = runner.env.unwrapped
     return {
@@ -104,9 +112,7 @@ def _capture(runner: Any) -> dict[str, Any]:
     }
 
 
-def _restore(
-    runner: Any, environments: list[tuple[dict[str, Any], bool]], random: dict[str, Any] | None, env_steps: int
-) -> int:
+def _restore(runner: Any, environments: list[tuple[dict[str, Any], bool]], random: dict[str, Any] | None) -> int:
     vector = runner.env.unwrapped
     envs = [training_env_of(env) for env in vector.envs]
     for env, (saved, _) in zip(envs, environments, strict=True):
@@ -116,7 +122,6 @@ def _restore(
         if ended and not env.restarted:  # its next step is the reset
             vector._autoreset_envs[index] = True
             runner._new_episode(index)
-    runner.num_env_steps_sampled_lifetime = env_steps  # RLlib leaves it at 0, and epsilon follows from it
     if random:
         randomness.restore(random)
     return sum(env.restarted for env in envs)

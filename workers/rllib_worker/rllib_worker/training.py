@@ -104,8 +104,8 @@ class Training:
         wanted = max(layout.env_runners, 1) * layout.envs_per_runner
         refuse_other_count(path, saved, wanted)
         if not is_of_another_env(loaded, self._spec, self._session):
-            count = state.restore_runners(self._algorithm, loaded["runners"], loaded["env_steps"])
-            tell_restarted(count, self._session)
+            tell_restarted(state.restore_runners(self._algorithm, loaded["runners"]), self._session)
+        state.count_from(self._algorithm, loaded["env_steps"])
         randomness.restore(loaded["random"])
 
 

@@ -32,9 +32,8 @@ class OfflineTraining:
         check(self._spec.algo.name, self._spec.algo.native)
         self._loaded = CHECKPOINTS.load_for(self._spec)
         seed_everything(self._spec.seed)
-        assert config.dataset is not None
         env = self._env()
-        self._buffer = replay_buffer(config.dataset, env, self._spec.seed)
+        self._buffer = replay_buffer(self._spec, env)
         self._algorithm = RECIPES[self._spec.algo.name].build(Settings(config.settings), env, config.pace)
         env.close()
         self._metrics, self._tracker = _Metrics(session, self._updated), Tracker(session, self._spec)
@@ -57,7 +56,9 @@ class OfflineTraining:
             verbose=False,
             show_progress=False,
         )
-        self._algorithm.create_trainer(params).run()
+        if params.epoch_num_steps:
+            self._algorithm.create_trainer(params).run()
+        self._session.checkpoints.save(self.save_checkpoint)  # an evaluation may fail, or be stopped
         self._evaluate()
 
     def save_checkpoint(self, directory: Path) -> Path | None:
@@ -69,6 +70,7 @@ class OfflineTraining:
             "env_id": self._spec.env.id,
             "env_steps": 0,
             "updates": self._updates,
+            "dataset": self._spec.dataset.sha256,
             "algorithm": state.capture_algorithm(self._algorithm),
             "buffer": randomness.plain(self._buffer._random_state.get_state(legacy=False)),
             "random": randomness.capture(),
@@ -98,13 +100,17 @@ class OfflineTraining:
         """Play with the present policy; the random numbers of training stay as they were."""
         random, deterministic = randomness.capture(), self._spec.eval.deterministic
         policy = player(self._algorithm.policy, self._config, deterministic=deterministic)
-        evaluate(self._spec, self._session, self._env, lambda env: policy, counts=False)
-        randomness.restore(random)
+        try:
+            evaluate(self._spec, self._session, self._env, lambda env: policy, counts=False)
+        finally:
+            randomness.restore(random)
 
     def _restore(self, loaded: dict[str, Any]) -> None:
         path, made = Path(self._spec.resume.checkpoint), loaded["updates"]
-        if made >= self._config.pace.total:
+        if made > self._config.pace.total:
             raise UserError(f"{path}: the checkpoint has used up this budget: {made} updates were made")
+        if loaded["dataset"] != self._spec.dataset.sha256:
+            raise UserError(f"{path}: has learned from another dataset than {self._spec.dataset.path}")
         with fitting(path):
             state.restore_algorithm(self._algorithm, loaded["algorithm"])
         self._buffer._random_state.set_state(randomness.unplain(loaded["buffer"]))

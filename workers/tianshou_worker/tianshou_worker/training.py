@@ -35,7 +35,7 @@ class Training:
         seed_everything(self._spec.seed)
         self._vector, self._envs = environments.make_training(self._spec, self._pace.num_envs, session)
         if config.dataset:
-            self._settings.values["expert_buffer"] = replay_buffer(config.dataset, self._envs[0], self._spec.seed)
+            self._settings.values["expert_buffer"] = replay_buffer(self._spec, self._envs[0])
         self._algorithm = self._recipe.build(self._settings, self._envs[0], self._pace)
         buffer_kind = self._recipe.buffer or VectorReplayBuffer
         buffer = buffer_kind(

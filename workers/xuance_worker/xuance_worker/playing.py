@@ -30,7 +30,9 @@ class Playing(playing.Playing):
     def make_policy(self, env: Any, loaded: dict[str, Any]) -> Policy:
         """The agent's networks."""
         random = randomness.capture()  # an agent seeds the generators when it is made
-        agent = agents.build(self._config, environments.vector_of([self.make_env()]), self._session)
+        vector = environments.vector_of([self.make_env()])
+        agent = agents.build(self._config, vector, self._session)
+        vector.close()
         randomness.restore(random)
         with fitting(Path(self._spec.resume.checkpoint)):
             state.restore_policy(agent, loaded["agent"])

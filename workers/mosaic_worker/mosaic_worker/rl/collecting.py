@@ -1,5 +1,6 @@
 """Recording what a trained policy does: ``mode=collect``."""
 
+import os
 from itertools import count
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
@@ -8,7 +9,7 @@ import numpy as np
 import torch
 
 from mosaic_worker.datasets import FOLDER
-from mosaic_worker.errors import Stopped
+from mosaic_worker.errors import Stopped, UserError
 from mosaic_worker.protocol import Event
 from mosaic_worker.rl.dataset_arrays import describe_spaces, write
 from mosaic_worker.rl.evaluation import Episode, Player, Policy, summarize
@@ -35,7 +36,7 @@ def collect(
         make_policy: the trained policy for such an environment.
 
     Raises:
-        UserError: its spaces are not of arrays or of discrete actions.
+        UserError: its spaces are not of arrays or of discrete actions, or so many steps do not fit into memory.
     """
     env = make_env()
     monitor = monitor_of(env)
@@ -64,6 +65,7 @@ class Recorder(gymnasium.Wrapper):
         self._taken, self._steps = 0, steps
         self._observation: Any = None
         observation, action = env.observation_space, env.action_space
+        _refuse_too_many(steps, 2 * _size(observation) + _size(action) + 10)
         self._rows: Dict[str, np.ndarray] = {
             "observations": np.zeros((steps, *observation.shape), observation.dtype),
             "actions": np.zeros((steps, *action.shape), action.dtype),
@@ -107,6 +109,21 @@ class Recorder(gymnasium.Wrapper):
         last = self._taken - 1
         if last >= 0 and not self._rows["terminations"][last]:
             self._rows["truncations"][last] = True
+
+
+def _size(space: gymnasium.Space) -> int:
+    """Bytes of one element."""
+    return int(np.prod(space.shape or ())) * np.dtype(space.dtype).itemsize
+
+
+def _refuse_too_many(steps: int, size: int) -> None:
+    """The steps are held in memory, and written at the end."""
+    here = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if steps * size > here // 2:
+        most = here // 2 // size
+        raise UserError(
+            f"collect.steps: {steps} steps of this environment take more than half of the memory: {most} fit"
+        )
 
 
 def _write(recorder: Recorder, episodes: List[Episode], spec: Spec, session: Session) -> None:

@@ -1,16 +1,16 @@
 """The arrays of a dataset: written all at once, and read with everything about them checked. Needs NumPy alone."""
 
 import json
-import os
 import shutil
+from functools import partial
 from pathlib import Path
-from typing import Any, Dict, Tuple
+from typing import IO, Any, Dict, Tuple
 
 import numpy as np
 
 from mosaic_worker.datasets import ARRAYS, DESCRIPTION, FORMAT, Description, array_file, identity, read_description
 from mosaic_worker.errors import UserError
-from mosaic_worker.files import fingerprint
+from mosaic_worker.files import fingerprint, write_atomically
 
 Arrays = Dict[str, np.ndarray]
 """By the names in :data:`~mosaic_worker.datasets.ARRAYS`, each with as many rows as there are steps."""
@@ -29,44 +29,56 @@ def describe_spaces(env: Any) -> Dict[str, Description]:
 
 
 def write(folder: Path, arrays: Arrays, facts: Dict[str, Any]) -> Description:
-    """Write a dataset to ``folder``: at any moment it is whole, or there is none.
+    """Write a dataset to ``folder``: at any moment it is whole, or there is none. What a killed writer left is removed.
 
     Args:
         folder: replaced where it exists.
         arrays: one row a step, episode after episode; the last row of each has a termination or a truncation.
         facts: ``env`` (``id``, ``kwargs``), those of :func:`describe_spaces`, and whatever else should be known.
     """
-    temporary = folder.with_name(f".{folder.name}.{os.getpid()}.tmp")
+    for left in folder.parent.glob(f".{folder.name}.*.tmp"):
+        shutil.rmtree(left)
+    temporary, replaced = (folder.with_name(f".{folder.name}.{kind}.tmp") for kind in ("new", "old"))
     temporary.mkdir()
     try:
         description = {"format": FORMAT, "steps": len(arrays["rewards"]), **facts, "arrays": {}}
         for name in ARRAYS:
             file = array_file(temporary, name)
-            np.save(file, arrays[name], allow_pickle=False)
+            write_atomically(file, partial(_save, arrays[name]))
             kind = {"dtype": str(arrays[name].dtype), "shape": list(arrays[name].shape)}
             description["arrays"][name] = {**kind, **fingerprint(file)}
         description["sha256"] = identity(description)
         text = json.dumps(description, indent=2) + "\n"
-        (temporary / DESCRIPTION).write_text(text, encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)
-        temporary.replace(folder)
+        write_atomically(temporary / DESCRIPTION, lambda out: out.write(text.encode()))
+        if folder.exists():
+            folder.rename(replaced)
+        temporary.rename(folder)
+        shutil.rmtree(replaced, ignore_errors=True)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
     return description
 
 
-def load(folder: Path, spaces: Dict[str, Description]) -> Arrays:
+def _save(array: np.ndarray, file: IO[bytes]) -> None:
+    np.save(file, array, allow_pickle=False)
+
+
+def load(folder: Path, spaces: Dict[str, Description], sha256: str) -> Arrays:
     """The arrays of the dataset at ``folder``, for an environment with these spaces.
 
     Args:
         folder: of the dataset.
         spaces: from :func:`describe_spaces`.
+        sha256: of the dataset that it should be, from its description.
 
     Raises:
-        UserError: it was recorded in other spaces, an array is not what was written, or holds what no step has.
+        UserError: it is another one, was recorded in other spaces, an array is not what was written, or holds what no
+            step has.
     """
     description = read_description(folder)
+    if description["sha256"] != sha256:
+        raise UserError(f"{folder}: another dataset is there than when the run was submitted")
     for name, ours in spaces.items():
         if description[name] != ours:
             raise UserError(f"{folder}: its {name} is {description[name]}, and the environment's is {ours}")
@@ -105,6 +117,8 @@ def _check_actions(folder: Path, actions: np.ndarray, space: Description) -> Non
         first, last = space["start"], space["start"] + space["n"] - 1
         if actions.min() < first or actions.max() > last:
             raise UserError(f"{array_file(folder, 'actions')}: holds actions outside {first} to {last}")
+    elif (actions < np.array(space["low"], float)).any() or (actions > np.array(space["high"], float)).any():
+        raise UserError(f"{array_file(folder, 'actions')}: holds actions outside the bounds of the space")
 
 
 def _array(folder: Path, name: str, description: Description) -> np.ndarray:

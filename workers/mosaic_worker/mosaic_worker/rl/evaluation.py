@@ -134,7 +134,7 @@ class Player:
     ) -> None:
         self._env, self._settings, self._session = env, settings, session
         self._monitor = monitor_of(env)
-        self._seeds, self._counted = iter(seeds), int(counts)
+        self._seeds, self._count = iter(seeds), session.tick if counts else session.aside
         self.observation: Any = None
         self.played: List[Episode] = []
         self._return = self._discounted = 0.0
@@ -145,7 +145,7 @@ class Player:
         """Take a step; the end of an episode is reported, and the next one begun where there is another seed."""
         self.observation, _, terminated, truncated, _ = self._env.step(action)
         self._length += 1
-        self._session.tick(self._counted)
+        self._count()
         total = self._monitor.episode_return
         self._discounted += self._settings.gamma ** (self._length - 1) * (total - self._return)
         self._return = total

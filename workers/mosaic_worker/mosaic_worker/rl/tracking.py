@@ -20,7 +20,8 @@ class Tracker:
     """Follows a run's episodes and metrics, and writes each number where ``spec.tracking`` says.
 
     Episodes are ``episode/return`` and ``episode/length``, where several agents act ``episode/return/<agent>`` too;
-    metrics keep their names. The axis is ``env_steps``, or ``updates`` where a run takes no steps.
+    metrics keep their names; means of evaluations within training are ``eval/return`` and ``eval/length``. The axis is
+    ``env_steps``, or ``updates`` where a run takes no steps.
     """
 
     def __init__(self, session: Session, spec: Spec) -> None:
@@ -52,6 +53,8 @@ class Tracker:
             numbers = _of_episode(payload)
         elif event == Event.METRICS:
             numbers = {name: value for name, value in payload.items() if name not in _TOTALS}
+        elif event == Event.EVAL_COMPLETED:
+            numbers = {"eval/return": payload["return_mean"], "eval/length": payload["length_mean"]}
         else:
             return
         if self._writer:

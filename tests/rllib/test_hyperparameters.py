@@ -44,7 +44,7 @@ def test_several_nodes_are_for_slurm(machine: Machine) -> None:
     machine.run("-m", "worker=rllib", "resources.nodes=2", "hydra/launcher=local", expect=2)
     assert "2 asked for, 1 here" in machine.stderr
     machine.run("worker=random", "algo=random", "resources.nodes=2", "--dry-run", expect=2)
-    assert "random runs on one node" in machine.stderr
+    assert "resources.nodes: random does not do that" in machine.stderr
     assert not machine.run_ids()
 
 

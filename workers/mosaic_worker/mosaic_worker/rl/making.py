@@ -38,4 +38,5 @@ def _register_installed() -> None:
             with nullcontext() if plugin.name.startswith("__") else registration.namespace(plugin.name):
                 plugin.load()()
         except Exception as error:  # whatever it is, other environments are not concerned
+            registration.current_namespace = None  # which Gymnasium leaves as it was when the plugin failed
             warnings.warn(f"{plugin.value} registers no environments: {error!r}", stacklevel=2)

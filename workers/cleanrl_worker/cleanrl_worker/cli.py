@@ -6,7 +6,7 @@ from typing import Any
 from mosaic_worker.cli import main
 from mosaic_worker.interfaces import WorkerRuntime
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
+from mosaic_worker.spec import Spec, trains
 
 from cleanrl_worker.config import CleanRLConfig, native_parameters
 
@@ -22,7 +22,7 @@ class CleanRLWorker:
 
     def runtime(self, config: CleanRLConfig, session: Session) -> WorkerRuntime:
         """The script, ready to run; torch and Gymnasium are imported here."""
-        if config.spec.mode in ("policy_eval", "collect", "interactive"):
+        if not trains(config.spec):
             from cleanrl_worker.playing import Playing
 
             return Playing(config, session)

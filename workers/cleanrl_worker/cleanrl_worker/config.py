@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mosaic_worker.errors import UserError
-from mosaic_worker.spec import Spec, hyperparameters
+from mosaic_worker.spec import Spec, hyperparameters, trains
 
 from cleanrl_worker import get_worker_metadata
 from cleanrl_worker.scripts import Parameters, find_script, scripts
@@ -59,11 +59,6 @@ _SPEC_KEYS = {
 }
 _OF_THE_WORKER = ("network",)
 """Canonical hyperparameters that are no flag of a script."""
-
-
-def trains(spec: Spec) -> bool:
-    """Whether ``spec`` asks for training at all."""
-    return spec.mode in ("train", "resume_training")
 
 
 def native_parameters() -> dict[str, Parameters]:

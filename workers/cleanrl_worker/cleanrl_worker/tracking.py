@@ -7,9 +7,7 @@ from typing import Any
 import torch.utils.tensorboard
 from mosaic_worker.rl.tracking import offline_without_key
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
-
-from cleanrl_worker.config import trains
+from mosaic_worker.spec import Spec, trains
 
 _EPISODES = ("charts/episodic_return", "charts/episodic_length")
 """Scalars of finished episodes; the environment's monitor reports them, and all of them."""

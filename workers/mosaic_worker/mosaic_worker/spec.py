@@ -33,6 +33,11 @@ def load_spec(path: Path) -> Spec:
     return spec
 
 
+def trains(spec: Spec) -> bool:
+    """Whether ``spec`` asks for training at all."""
+    return spec.mode in ("train", "resume_training")
+
+
 def hyperparameters(spec: Spec) -> "dict[str, Any]":
     """The canonical hyperparameters that the spec sets, by name."""
     return {name: value for name, value in vars(spec.algo).items() if name not in ("name", "native")}
@@ -57,6 +62,24 @@ def library_names(spec: Spec, metadata: "Mapping[str, Any]") -> "dict[str, str]"
         if name not in names or (name in fixed and value != fixed[name]):
             raise UserError(f"algo.{name}: {worker}'s {algo} does not have it")
     return {name: called for name, called in names.items() if name not in fixed}
+
+
+def check_native(spec: Spec, library: str, known: "Mapping[str, Mapping[str, Any]]") -> None:
+    """Refuse what ``algo.native`` holds and the library does not take from there.
+
+    Args:
+        spec: a run's.
+        library: what messages call it.
+        known: the algorithm's parameters, as ``native_parameters`` tells them.
+
+    Raises:
+        UserError: names the parameter.
+    """
+    for name in spec.algo.native:
+        if name not in known:
+            raise UserError(f"algo.native.{name}: {library}'s {spec.algo.name} has no such parameter")
+        if "set_by" in known[name]:
+            raise UserError(f"algo.native.{name}: it is set by {known[name]['set_by']}")
 
 
 def _namespace(value: Any) -> Any:

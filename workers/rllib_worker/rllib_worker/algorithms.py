@@ -82,7 +82,7 @@ def algorithm_config(config: RllibConfig) -> Any:
     spec, layout, recipe = config.spec, config.layout, RECIPES[config.spec.algo.name]
     if not hyperparameters(spec):  # nothing canonical is asked for: all is as RLlib has it
         recipe = Recipe(recipe.config)
-    native.check(spec.algo.name, spec.algo.native)
+    native.check(spec)
     algorithm = recipe.config()
     recipe.prepare(algorithm, config)
     register_env(_ENVIRONMENT, environments.make_training)

@@ -6,7 +6,7 @@ from typing import Any
 from mosaic_worker.cli import main
 from mosaic_worker.interfaces import WorkerRuntime
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
+from mosaic_worker.spec import Spec, trains
 
 from rllib_worker.config import RllibConfig
 
@@ -22,7 +22,7 @@ class RllibWorker:
 
     def runtime(self, config: RllibConfig, session: Session) -> WorkerRuntime:
         """The algorithm, ready to run; Ray is imported and, for training, started here."""
-        if config.spec.mode in ("policy_eval", "collect", "interactive"):
+        if not trains(config.spec):
             from rllib_worker.playing import Playing
 
             return Playing(config, session)

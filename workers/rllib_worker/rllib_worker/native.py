@@ -7,7 +7,7 @@ import typing
 from collections.abc import Iterator
 from typing import Any
 
-from mosaic_worker.errors import UserError
+from mosaic_worker.spec import Spec, check_native
 from ray.rllib.core.rl_module.default_model_config import DefaultModelConfig
 
 from rllib_worker import get_worker_metadata
@@ -41,18 +41,13 @@ def apply(config: Any, values: dict[str, Any]) -> None:
             getattr(config, _method_of(type(config), name))(**{name: value})
 
 
-def check(algo: str, values: dict[str, Any]) -> None:
+def check(spec: Spec) -> None:
     """Refuse what no method of the algorithm's config takes.
 
     Raises:
         UserError: names the parameter.
     """
-    known = _parameters(algo)
-    for name in values:
-        if name not in known:
-            raise UserError(f"algo.native.{name}: RLlib's {algo} has no such parameter")
-        if "set_by" in known[name]:
-            raise UserError(f"algo.native.{name}: it is set by {known[name]['set_by']}")
+    check_native(spec, "RLlib", _parameters(spec.algo.name))
 
 
 def native_parameters() -> dict[str, dict[str, Any]]:

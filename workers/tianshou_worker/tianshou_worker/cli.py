@@ -6,7 +6,7 @@ from typing import Any
 from mosaic_worker.cli import main
 from mosaic_worker.interfaces import WorkerRuntime
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
+from mosaic_worker.spec import Spec, trains
 
 from tianshou_worker.config import TianshouConfig
 
@@ -22,7 +22,7 @@ class TianshouWorker:
 
     def runtime(self, config: TianshouConfig, session: Session) -> WorkerRuntime:
         """The algorithm, ready to run; torch and Tianshou are imported here."""
-        if config.spec.mode in ("policy_eval", "collect", "interactive"):
+        if not trains(config.spec):
             from tianshou_worker.playing import Playing
 
             return Playing(config, session)

@@ -6,7 +6,7 @@ from typing import Any
 
 from mosaic_worker.datasets import read_description
 from mosaic_worker.errors import UserError
-from mosaic_worker.spec import Spec, hyperparameters, library_names
+from mosaic_worker.spec import Spec, hyperparameters, library_names, trains
 
 from tianshou_worker import get_worker_metadata
 
@@ -142,7 +142,7 @@ def _pace(spec: Spec, given: dict[str, Any], *, on_policy: bool) -> Pace:
 
 
 def _dataset(spec: Spec) -> Path | None:
-    if spec.mode not in ("train", "resume_training"):
+    if not trains(spec):
         return None
     if not spec.dataset.path:
         raise UserError(f"dataset: {spec.algo.name} learns from recorded steps")

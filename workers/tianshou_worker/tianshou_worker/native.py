@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from mosaic_worker.errors import UserError
+from mosaic_worker.spec import Spec, check_native
 
 from tianshou_worker import get_worker_metadata
 
@@ -40,18 +40,13 @@ class Settings:
         return list(self.values.get("hidden_sizes", default))
 
 
-def check(algo: str, values: dict[str, Any]) -> None:
-    """Refuse what no constructor of ``algo`` takes.
+def check(spec: Spec) -> None:
+    """Refuse what no constructor of the algorithm takes.
 
     Raises:
         UserError: names the parameter.
     """
-    known = _parameters(algo)
-    for name in values:
-        if name not in known:
-            raise UserError(f"algo.native.{name}: Tianshou's {algo} has no such parameter")
-        if "set_by" in known[name]:
-            raise UserError(f"algo.native.{name}: it is set by {known[name]['set_by']}")
+    check_native(spec, "Tianshou", _parameters(spec.algo.name))
 
 
 def native_parameters() -> dict[str, dict[str, Any]]:

@@ -29,7 +29,7 @@ class OfflineTraining:
 
     def __init__(self, config: TianshouConfig, session: Session) -> None:
         self._config, self._spec, self._session = config, config.spec, session
-        check(self._spec.algo.name, self._spec.algo.native)
+        check(self._spec)
         self._loaded = CHECKPOINTS.load_for(self._spec)
         seed_everything(self._spec.seed)
         env = self._env()

@@ -24,7 +24,7 @@ class Playing(playing.Playing):
     """One algorithm's policy, and environments by themselves."""
 
     def __init__(self, config: TianshouConfig, session: Session) -> None:
-        check(config.spec.algo.name, config.spec.algo.native)
+        check(config.spec)
         super().__init__(config.spec, session, CHECKPOINTS)
         self._config = config
 

@@ -28,7 +28,7 @@ class Training:
 
     def __init__(self, config: TianshouConfig, session: Session) -> None:
         self._config, self._spec, self._pace, self._session = config, config.spec, config.pace, session
-        check(self._spec.algo.name, self._spec.algo.native)
+        check(self._spec)
         self._loaded = CHECKPOINTS.load_for(self._spec)
         self._recipe = RECIPES[self._spec.algo.name]
         self._settings = Settings(config.settings)

@@ -7,7 +7,7 @@ from typing import Any
 from mosaic_worker.cli import main
 from mosaic_worker.interfaces import WorkerRuntime
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
+from mosaic_worker.spec import Spec, trains
 
 from xuance_worker.config import XuanCeConfig
 
@@ -24,7 +24,7 @@ class XuanCeWorker:
     def runtime(self, config: XuanCeConfig, session: Session) -> WorkerRuntime:
         """The algorithm, ready to run; torch and XuanCe are imported here."""
         os.environ.setdefault("TQDM_DISABLE", "1")  # a bar for each chunk of training would fill the log
-        if config.spec.mode in ("policy_eval", "collect", "interactive"):
+        if not trains(config.spec):
             from xuance_worker.playing import Playing
 
             return Playing(config, session)

@@ -60,7 +60,7 @@ class XuanCeConfig:
         algorithm = ALGORITHMS[algo]
         if kind not in algorithm.files:
             raise UserError(f"env: XuanCe's {algo} does not do {kind}")
-        check(algo, kind, spec.algo.native)
+        check(spec, kind)
         given = hyperparameters(spec)
         if not algorithm.on_policy and not algorithm.team:
             given = {"num_envs": 1, "train_interval": given.get("num_envs", 1), **given}

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from mosaic_worker.errors import UserError
+from mosaic_worker.spec import Spec, check_native
 
 from xuance_worker import get_worker_metadata
 from xuance_worker.algorithms import ALGORITHMS
@@ -42,18 +42,13 @@ def defaults(algo: str, kind: str) -> dict[str, Any]:
     return {**_read(configs / "basic.yaml"), **_read(configs / algorithm.files[kind]), **RUN, **own}
 
 
-def check(algo: str, kind: str, values: dict[str, Any]) -> None:
-    """Refuse what XuanCe's configuration of ``algo`` lacks.
+def check(spec: Spec, kind: str) -> None:
+    """Refuse what XuanCe's configuration of the algorithm lacks.
 
     Raises:
         UserError: names the parameter.
     """
-    known = _parameters(algo, [kind])
-    for name in values:
-        if name not in known:
-            raise UserError(f"algo.native.{name}: XuanCe's {algo} has no such parameter")
-        if "set_by" in known[name]:
-            raise UserError(f"algo.native.{name}: it is set by {known[name]['set_by']}")
+    check_native(spec, "XuanCe", _parameters(spec.algo.name, [kind]))
 
 
 def native_parameters() -> dict[str, dict[str, Any]]:

@@ -1,5 +1,6 @@
 """A trained policy at play: evaluation, recording, interaction."""
 
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, Callable, Dict
 
@@ -13,24 +14,24 @@ from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 
 
-class Playing:
+class Playing(ABC):
     """The runtime of every mode but training; a worker's own makes the environment and the policy."""
 
     def __init__(self, spec: Spec, session: Session, checkpoints: CheckpointFiles) -> None:
         self._spec, self._session = spec, session
         self._loaded = checkpoints.load_for(spec)
 
+    @abstractmethod
     def make_env(self) -> gymnasium.Env:
         """The environment of the spec, with a :class:`~mosaic_worker.rl.monitor.Monitor` in it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def make_policy(self, env: gymnasium.Env, loaded: Dict[str, Any]) -> Policy:
         """The policy in the checkpoint ``loaded``, for ``env``.
 
         Raises:
             UserError: it does not fit.
         """
-        raise NotImplementedError
 
     def run(self) -> None:
         """Play what the mode asks for."""
@@ -41,10 +42,10 @@ class Playing:
         env = self.make_env()
         serve(Interaction(env, self._policy(env) if self._loaded is not None else None, self._spec))
 
-    def save_checkpoint(self, directory: Path) -> None:
+    def save_checkpoint(self, directory: Path) -> None:  # noqa: B027 - a default, not a gap
         """Nothing was trained."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - a default, not a gap
         """Nothing is left open."""
 
     def _policy(self, env: gymnasium.Env) -> Policy:

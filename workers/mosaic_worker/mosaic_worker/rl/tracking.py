@@ -9,10 +9,8 @@ from typing import Any, Dict
 from mosaic_worker.emitter import Payload
 from mosaic_worker.protocol import Event
 from mosaic_worker.session import Session
-from mosaic_worker.spec import Spec
+from mosaic_worker.spec import Spec, trains
 
-TRAINING = ("train", "resume_training")
-"""Modes in which there is something to follow."""
 _TOTALS = ("env_steps", "updates", "wall_time")
 
 
@@ -28,7 +26,7 @@ class Tracker:
         self._axis = "updates" if hasattr(spec.algo, "updates") else "env_steps"
         self._writer: Any = None
         self._wandb: Any = None
-        if spec.mode not in TRAINING:
+        if not trains(spec):
             return
         if spec.tracking.tensorboard:
             from torch.utils.tensorboard import SummaryWriter

@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mosaic_worker.fastlane import layout
 from mosaic_worker.protocol import Failure
 
+from mosaic_pipe.fastlane.segment import Segment
 from mosaic_pipe.spec.schema import Resources
 from mosaic_pipe.store.manifest import Attempt, FailureReport, Manifest
 from mosaic_pipe.store.run_dir import RunDir
@@ -72,7 +74,7 @@ class Supervisor:
         self._move(State.PROVISIONING)
         self._write()
         try:
-            self._process = WorkerProcess(start, self._attempt.number, spawn)
+            self._process = WorkerProcess(start, self._attempt.number, spawn, self._make_segment())
         except OSError as error:
             self._end(Outcome(State.FAILED, (Failure.WORKER_LOST, f"the worker could not be started: {error}")))
             return False
@@ -109,6 +111,16 @@ class Supervisor:
         """Kill what belongs to the attempt, and write nothing: an error of ours is about to end this process."""
         if self._process and not self._process.is_reaped:
             self._process.reap()
+
+    def _make_segment(self) -> Segment | None:
+        spec = self.manifest.spec.fastlane
+        if spec.mode == "off":
+            return None
+        try:
+            return Segment(self.manifest.run_id, self._attempt.number, spec)
+        except OSError as error:  # training does not need it
+            self._notices.append(f"no live frames: {layout.FOLDER}: {error.strerror or error}")
+            return None
 
     def _watch(self, process: WorkerProcess) -> None:
         """One look at everything."""

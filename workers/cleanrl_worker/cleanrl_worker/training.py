@@ -80,6 +80,7 @@ class Training:
         if not self._training:
             self._set_out()
         self._count_compiled_steps()
+        self._session.training_ended()
         self._session.checkpoints.save(self.save_checkpoint)
         self._made.counter.end_training()
 

@@ -20,6 +20,7 @@ from mosaic_pipe.store.runs import fold_attempts, record_fold
 from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.supervise.outcome import Outcome, StopReason, outcome
 from mosaic_pipe.supervise.process import Exit, WorkerProcess
+from mosaic_pipe.supervise.snapshots import Snapshots
 from mosaic_pipe.supervise.start import Spawn, Start
 from mosaic_pipe.telemetry.fold import Summary
 from mosaic_pipe.telemetry.reader import EventReader
@@ -54,6 +55,7 @@ class Supervisor:
         self._fold, self._skipped_before = fold_attempts(run, manifest.attempts[:-1])
         self._fold.begin_attempt()
         self._process: WorkerProcess | None = None
+        self._snapshots: Snapshots | None = None
         self._stop: tuple[StopReason, str] | None = None
         self._kill_at = float("inf")
         self._notices: list[str] = []
@@ -73,12 +75,15 @@ class Supervisor:
         self._started = self._heard = self._written = time.monotonic()
         self._move(State.PROVISIONING)
         self._write()
+        segment = self._make_segment()
         try:
-            self._process = WorkerProcess(start, self._attempt.number, spawn, self._make_segment())
+            self._process = WorkerProcess(start, self._attempt.number, spawn, segment)
         except OSError as error:
             self._end(Outcome(State.FAILED, (Failure.WORKER_LOST, f"the worker could not be started: {error}")))
             return False
         self._attempt.worker_pid = self._process.pid
+        if segment:
+            self._snapshots = Snapshots(self._run.fastlane_dir(self._attempt.number), segment.path)
         return True
 
     def look(self, seconds: float = 0.0) -> bool:
@@ -111,6 +116,11 @@ class Supervisor:
         """Kill what belongs to the attempt, and write nothing: an error of ours is about to end this process."""
         if self._process and not self._process.is_reaped:
             self._process.reap()
+        self._close_snapshots()
+
+    def _close_snapshots(self) -> None:
+        if self._snapshots:
+            self._snapshots.close()
 
     def _make_segment(self) -> Segment | None:
         spec = self.manifest.spec.fastlane
@@ -128,6 +138,8 @@ class Supervisor:
         self._read_events()
         self._check_requests(process)
         self._check_limits(process)
+        if self._snapshots:
+            self._snapshots.look()
         kills = _oom_kills()
         self._oom_killed, self._oom_kills = kills > self._oom_kills, kills
         due = time.monotonic() - self._written > MANIFEST_SECONDS
@@ -181,6 +193,7 @@ class Supervisor:
 
     def _conclude(self, exit: Exit) -> None:
         self._read_events(final=True)
+        self._close_snapshots()
         attempt = self._attempt
         attempt.exit_code, attempt.signal = exit.code, exit.signal
         attempt.cpu_seconds, attempt.peak_rss_mb = exit.cpu_seconds, exit.peak_rss_mb

@@ -255,9 +255,18 @@ class TrackingSpec(_Frozen, frozen=True):
 
 
 class FastlaneSpec(_Frozen, frozen=True):
-    """Live frames."""
+    """Live frames. They cost nothing while nobody watches, and change no result."""
 
-    mode: Literal["off"] = "off"
+    mode: Literal["grid", "single", "off"] = "grid"
+    """All environments side by side, the one at ``slot``, or none."""
+    interval_ms: NonNegativeFloat = 33.0
+    """Milliseconds from a frame to the next at least, in each environment."""
+    max_dim: Annotated[int, Meta(ge=16, le=4096)] = 640
+    """Pixels of a frame's longer side at most; larger ones are scaled down."""
+    grid_limit: Annotated[int, Meta(ge=1, le=64)] = 9
+    """Environments of a grid at most: the first ones that step."""
+    slot: Annotated[int, Meta(ge=0, le=63)] = 0
+    """Which environment ``single`` shows, in the order of their first steps."""
 
 
 class Resources(_Frozen, frozen=True):

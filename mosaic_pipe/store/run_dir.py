@@ -4,7 +4,7 @@
 
     <output_dir>/runs/<run_id>/
         spec.json  manifest.json  packages.txt
-        attempts/<n>/owner.json  attempts/<n>/events.jsonl  attempts/<n>/worker.log
+        attempts/<n>/owner.json  attempts/<n>/events.jsonl  attempts/<n>/worker.log  attempts/<n>/fastlane/
         checkpoints/  tensorboard/  …what the worker writes
 """
 
@@ -50,6 +50,10 @@ class RunDir:
     def stop_file(self, attempt: int) -> Path:
         """Asks the supervisor of an attempt, wherever it runs, to stop it."""
         return self.attempts_dir / str(attempt) / "stop"
+
+    def fastlane_dir(self, attempt: int) -> Path:
+        """Files by which another machine sees the frames of an attempt, while it runs."""
+        return self.attempts_dir / str(attempt) / "fastlane"
 
     def write_spec(self, spec: RunSpec) -> None:
         """Write the spec."""

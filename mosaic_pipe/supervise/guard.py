@@ -1,8 +1,8 @@
 """The guard: sees to it that nothing of an attempt outlives its supervisor, however that ends.
 
-Run as a program of its own (``python -I -S guard.py TOKEN SCRATCH``) it waits until its stdin closes, which the kernel
-does even after ``kill -9`` of the supervisor, and then kills every process of the attempt and removes its scratch
-directory. Standard library only.
+Run as a program of its own (``python -I -S guard.py TOKEN SCRATCH [SEGMENT]``) it waits until its stdin closes, which
+the kernel does even after ``kill -9`` of the supervisor, and then kills every process of the attempt and removes its
+scratch directory and its shared memory. Standard library only.
 
 A process belongs to the attempt when it is in the worker's session, or when it carries the attempt's token in its
 environment: Ray's processes leave the group, and a double fork leaves the session.
@@ -67,6 +67,8 @@ def main() -> None:
     said = sys.stdin.buffer.read()
     kill_attempt(sys.argv[1], int(said) if said.strip().isdigit() else -1)
     shutil.rmtree(sys.argv[2], ignore_errors=True)
+    for segment in sys.argv[3:]:
+        Path(segment).unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

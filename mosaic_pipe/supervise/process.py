@@ -12,8 +12,9 @@ import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from mosaic_worker.protocol import ENV_ATTEMPT, ENV_SCRATCH, ENV_TOKEN
+from mosaic_worker.protocol import ENV_ATTEMPT, ENV_FASTLANE, ENV_SCRATCH, ENV_TOKEN
 
+from mosaic_pipe.fastlane.segment import Segment
 from mosaic_pipe.supervise import guard
 from mosaic_pipe.supervise.scratch import Scratch
 from mosaic_pipe.supervise.start import Spawn, Start
@@ -32,18 +33,25 @@ class Exit:
 class WorkerProcess:
     """A started worker. It dies with this process (prctl, and the guard for its children)."""
 
-    def __init__(self, start: Start, attempt: int, spawn: Spawn) -> None:
-        """Start it, as attempt number ``attempt`` of its run.
+    def __init__(self, start: Start, attempt: int, spawn: Spawn, segment: Segment | None) -> None:
+        """Start it, as attempt number ``attempt`` of its run. It owns ``segment``: that goes when it is reaped.
 
         Raises:
             OSError: it could not be started; nothing is left running.
         """
         token = secrets.token_hex(16)
         self._token = f"{ENV_TOKEN}={token}"
-        self._scratch = Scratch()
-        self._guard = _start_guard(self._token, self._scratch)
+        self._segment = segment
+        try:
+            self._scratch = Scratch()
+        except OSError:
+            self._remove_segment()
+            raise
+        self._guard = _start_guard(self._token, self._scratch, segment)
         try:
             ours = {ENV_TOKEN: token, ENV_ATTEMPT: str(attempt), ENV_SCRATCH: str(self._scratch.path)}
+            if segment:
+                ours[ENV_FASTLANE] = str(segment.path)
             self.pid = spawn(replace(start, variables={**start.variables, **ours}))
         except OSError:
             self._dismiss_guard()
@@ -88,14 +96,23 @@ class WorkerProcess:
         self._guard.stdin.close()
         self._guard.wait()
         self._scratch.remove()
+        self._remove_segment()
+
+    def _remove_segment(self) -> None:
+        if self._segment:
+            self._segment.remove()
 
 
-def _start_guard(token: str, scratch: Scratch) -> subprocess.Popen[bytes]:
+def _start_guard(token: str, scratch: Scratch, segment: Segment | None) -> subprocess.Popen[bytes]:
+    paths, locks = [str(scratch.path)], [scratch.lock]
+    if segment:
+        paths.append(str(segment.path))
+        locks.append(segment.lock)
     return subprocess.Popen(
-        [sys.executable, "-I", "-S", guard.__file__, token, str(scratch.path)],
+        [sys.executable, "-I", "-S", guard.__file__, token, *paths],
         stdin=subprocess.PIPE,
         start_new_session=True,
-        pass_fds=[scratch.lock],
+        pass_fds=locks,
     )
 
 

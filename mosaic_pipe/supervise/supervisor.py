@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mosaic_worker.fastlane import layout
 from mosaic_worker.protocol import Failure
 
+from mosaic_pipe.fastlane.segment import Segment
 from mosaic_pipe.spec.schema import Resources
 from mosaic_pipe.store.manifest import Attempt, FailureReport, Manifest
 from mosaic_pipe.store.run_dir import RunDir
@@ -18,6 +20,7 @@ from mosaic_pipe.store.runs import fold_attempts, record_fold
 from mosaic_pipe.store.states import State, check_transition
 from mosaic_pipe.supervise.outcome import Outcome, StopReason, outcome
 from mosaic_pipe.supervise.process import Exit, WorkerProcess
+from mosaic_pipe.supervise.snapshots import Snapshots
 from mosaic_pipe.supervise.start import Spawn, Start
 from mosaic_pipe.telemetry.fold import Summary
 from mosaic_pipe.telemetry.reader import EventReader
@@ -52,6 +55,7 @@ class Supervisor:
         self._fold, self._skipped_before = fold_attempts(run, manifest.attempts[:-1])
         self._fold.begin_attempt()
         self._process: WorkerProcess | None = None
+        self._snapshots: Snapshots | None = None
         self._stop: tuple[StopReason, str] | None = None
         self._kill_at = float("inf")
         self._notices: list[str] = []
@@ -71,12 +75,15 @@ class Supervisor:
         self._started = self._heard = self._written = time.monotonic()
         self._move(State.PROVISIONING)
         self._write()
+        segment = self._make_segment()
         try:
-            self._process = WorkerProcess(start, self._attempt.number, spawn)
+            self._process = WorkerProcess(start, self._attempt.number, spawn, segment)
         except OSError as error:
             self._end(Outcome(State.FAILED, (Failure.WORKER_LOST, f"the worker could not be started: {error}")))
             return False
         self._attempt.worker_pid = self._process.pid
+        if segment:
+            self._snapshots = Snapshots(self._run.fastlane_dir(self._attempt.number), segment.path)
         return True
 
     def look(self, seconds: float = 0.0) -> bool:
@@ -109,6 +116,21 @@ class Supervisor:
         """Kill what belongs to the attempt, and write nothing: an error of ours is about to end this process."""
         if self._process and not self._process.is_reaped:
             self._process.reap()
+        self._close_snapshots()
+
+    def _close_snapshots(self) -> None:
+        if self._snapshots:
+            self._snapshots.close()
+
+    def _make_segment(self) -> Segment | None:
+        spec = self.manifest.spec.fastlane
+        if spec.mode == "off":
+            return None
+        try:
+            return Segment(self.manifest.run_id, self._attempt.number, spec)
+        except OSError as error:  # training does not need it
+            self._notices.append(f"no live frames: {layout.FOLDER}: {error.strerror or error}")
+            return None
 
     def _watch(self, process: WorkerProcess) -> None:
         """One look at everything."""
@@ -116,6 +138,8 @@ class Supervisor:
         self._read_events()
         self._check_requests(process)
         self._check_limits(process)
+        if self._snapshots:
+            self._snapshots.look()
         kills = _oom_kills()
         self._oom_killed, self._oom_kills = kills > self._oom_kills, kills
         due = time.monotonic() - self._written > MANIFEST_SECONDS
@@ -169,6 +193,7 @@ class Supervisor:
 
     def _conclude(self, exit: Exit) -> None:
         self._read_events(final=True)
+        self._close_snapshots()
         attempt = self._attempt
         attempt.exit_code, attempt.signal = exit.code, exit.signal
         attempt.cpu_seconds, attempt.peak_rss_mb = exit.cpu_seconds, exit.peak_rss_mb

@@ -186,7 +186,7 @@ def test_a_server_that_is_lost(
 
 def test_nothing_of_a_forked_worker_is_left(server: Callable[..., ForkServer], tmp_path: Path) -> None:
     forks = ready(server(""))
-    process = WorkerProcess(start(tmp_path, "orphan"), 1, forks.spawn)
+    process = WorkerProcess(start(tmp_path, "orphan"), 1, forks.spawn, None)
     assert said(tmp_path)["forked"]
     assert process.wait(10)
     children = f"/proc/self/task/{os.getpid()}/children"

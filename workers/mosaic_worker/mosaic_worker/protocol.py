@@ -17,6 +17,9 @@ ENV_TOKEN = "MOSAIC_RUN_TOKEN"  # noqa: S105 - the variable's name; the token ma
 ENV_SCRATCH = "MOSAIC_SCRATCH"
 """Environment variable: a directory with a short path, empty at first, that is removed when the attempt is over."""
 
+ENV_FASTLANE = "MOSAIC_FASTLANE"
+"""Environment variable: path of the segment for live frames; not set: the run shows none."""
+
 
 class ExitCode(IntEnum):
     """How a worker process ends. Anything else, or a signal, is a crash."""

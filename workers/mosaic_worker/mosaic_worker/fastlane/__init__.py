@@ -1,0 +1,1 @@
+"""Live frames from inside a worker's processes, into shared memory."""

@@ -1,4 +1,4 @@
-"""The ``mosaic-pipe`` command: ``runs``, ``sweep``, ``workers``, ``view`` are subcommands, everything else is Hydra's."""
+"""The ``mosaic-pipe`` command: ``runs``, ``sweep``, ``workers``, ``view`` are subcommands, all else is Hydra's."""
 
 from __future__ import annotations
 

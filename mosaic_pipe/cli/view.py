@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import secrets
 import socket
 import sys
@@ -68,7 +69,7 @@ def _token(given: str | None) -> str:
     token = given if given is not None else os.environ.get(TOKEN)
     if token is None:
         return secrets.token_urlsafe(24)
-    if len(token) < _SHORTEST or not all(letter.isalnum() or letter in "-._~" for letter in token) or not token.isascii():
+    if not re.fullmatch(rf"[A-Za-z0-9._~-]{{{_SHORTEST},200}}", token):
         hint = f"at least {_SHORTEST} letters, digits and -._~; it cannot be switched off"
         raise UserError("this is no token", where=where, hint=hint)
     return token

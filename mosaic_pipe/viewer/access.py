@@ -29,7 +29,7 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
-_NO_TOKEN = "This page needs the token in the address that `mosaic-pipe view` printed: …/?token=…\n"
+_HOW_TO_COME_IN = "This page needs the token in the address that `mosaic-pipe view` printed: …/?token=…\n"
 
 
 class Access:
@@ -82,7 +82,7 @@ class Access:
             return self._into_cookie(scope, [pair for pair in query if pair[0] != "token"])
         if given is None and self._is_token(self._cookie_of(headers)):
             return None
-        return PlainTextResponse(_NO_TOKEN, 403)
+        return PlainTextResponse(_HOW_TO_COME_IN, 403)
 
     def _into_cookie(self, scope: Scope, query: list[tuple[str, str]]) -> Response:
         """The same address without the token, which would stay in the browser's history."""

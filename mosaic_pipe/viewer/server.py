@@ -1,4 +1,4 @@
-"""Serving the viewer until Ctrl-C. With nobody looking the process sleeps: uvicorn's own loop wakes ten times a second."""
+"""Serving the viewer until Ctrl-C. With nobody looking the process sleeps; uvicorn alone wakes ten times a second."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from starlette.types import ASGIApp
 
 from mosaic_pipe.base.errors import UserError
 
+_OURS = "--host takes an address of this machine"
+
 _SEND_BUFFER = 256 * 1024
 """Bytes that the kernel holds for a slow client; what is in there is old by the time that it arrives."""
 
@@ -28,7 +30,7 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (socket.gaierror, UnicodeError) as error:
-        raise UserError("there is no such address", where=where, hint="--host takes an address of this machine") from error
+        raise UserError("there is no such address", where=where, hint=_OURS) from error
     found = socket.socket(family, socket.SOCK_STREAM)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     found.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
@@ -46,7 +48,7 @@ def _refused(error: Exception, where: str) -> UserError:
     if number == errno.EADDRINUSE:
         return UserError("the port is in use", where=where, hint="without --port a free one is taken")
     if number == errno.EADDRNOTAVAIL:
-        return UserError("this machine has no such address", where=where, hint="--host takes an address of this machine")
+        return UserError("this machine has no such address", where=where, hint=_OURS)
     return UserError(f"cannot listen there: {error}", where=where, hint="without --port a free one is taken")
 
 

@@ -50,7 +50,7 @@ class Watcher:
             await self._news.wait()
 
     def _newest(self) -> News | None:
-        for subject, (channel, stack) in self._listening.items():
+        for subject, (channel, _) in self._listening.items():
             token = channel.picture.token if channel.picture and not channel.note else 0
             if (token, channel.note) not in (self._seen.get(subject), (0, "")):
                 self._seen[subject] = (token, channel.note)

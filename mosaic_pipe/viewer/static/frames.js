@@ -69,7 +69,7 @@ export function paint(canvas, bitmap) {
     canvas.width = bitmap.width;
     canvas.height = bitmap.height;
     canvas.classList.toggle("coarse", Math.max(bitmap.width, bitmap.height) < 260);
-    canvas.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
+    canvas.parentElement.style.setProperty("--ratio", bitmap.width / bitmap.height);
   }
   canvas.getContext("2d").drawImage(bitmap, 0, 0);
 }

@@ -9,7 +9,7 @@ export function screen(id) {
   const canvas = h("canvas", { width: 16, height: 9, "aria-label": "live frames" });
   const boxes = h("div", { className: "boxes" });
   const note = h("p", { className: "note" }, "waiting for a frame …");
-  const stage = h("div", { className: "stage" }, canvas, boxes, note);
+  const stage = h("div", { className: "stage" }, h("div", { className: "picture" }, canvas, boxes), note);
   const lanes = h("div", { className: "lanes" });
   const all = h("button", { hidden: true, onclick: () => choose(null) }, "all environments");
   const large = h("button", { title: "larger or smaller (f)", onclick: () => grow() }, "Enlarge");

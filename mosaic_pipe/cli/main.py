@@ -1,4 +1,4 @@
-"""The ``mosaic-pipe`` command: ``runs``, ``sweep``, ``workers``, ``view`` are subcommands, all else is Hydra's."""
+"""The ``mosaic-pipe`` command: its own subcommands, such as ``runs`` and ``view``; everything else is Hydra's."""
 
 from __future__ import annotations
 
@@ -52,6 +52,10 @@ def _command(arguments: list[str]) -> Callable[[], int]:
         from mosaic_pipe.cli import view
 
         return lambda: view.main(arguments[1:])
+    if name == "record":
+        from mosaic_pipe.cli import record
+
+        return lambda: record.main(arguments[1:])
     if name == "--version":
         return _version
     from mosaic_pipe.cli import run

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mosaic_pipe.base.errors import Exit, UserError
+from mosaic_pipe.cli.frames import show_frames
 from mosaic_pipe.cli.own import runs_command
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
@@ -21,8 +22,10 @@ _LOOK_SECONDS = 0.2
 
 
 def tail_run(runs: Runs, options: argparse.Namespace) -> int:
-    """Print a run's events or log as they come, until it ends."""
+    """Print a run's events or log as they come, or show its frames, until it ends."""
     run = runs.find(options.run)
+    if options.frames:
+        return show_frames(run)
     number = current_manifest(run).attempts[-1].number
     file = run.log_file(number) if options.log else run.events_file(number)
     for line in _follow(file, options.lines, run):

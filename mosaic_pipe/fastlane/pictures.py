@@ -38,12 +38,12 @@ def tiled(frames: Sequence[Frame], side: int | None = None) -> tuple[Image.Image
     columns = math.ceil(len(frames) / rows)
     width, height = _cell(frames, rows, columns, side)
     if len(frames) == 1:
-        return _fitted(_image(frames[0]), width, height), [Box(0, 0, width, height)]
+        return fitted(_image(frames[0]), width, height), [Box(0, 0, width, height)]
     colour = any(frame.channels == 3 for frame in frames)
     canvas = Image.new("RGB" if colour else "L", (columns * width, rows * height))
     boxes = [Box(n % columns * width, n // columns * height, width, height) for n in range(len(frames))]
     for frame, box in zip(frames, boxes, strict=True):
-        image = _fitted(_image(frame), width, height)
+        image = fitted(_image(frame), width, height)
         margins = (width - image.width) // 2, (height - image.height) // 2
         canvas.paste(image, (box.left + margins[0], box.top + margins[1]))
     return canvas, boxes
@@ -53,7 +53,18 @@ def scaled(image: Image.Image, side: int | None) -> Image.Image:
     """``image``, made smaller where its longer side has more than ``side`` pixels."""
     if side is None or max(image.size) <= side:
         return image
-    return _fitted(image, side, side)
+    return fitted(image, side, side)
+
+
+def fitted(image: Image.Image, width: int, height: int) -> Image.Image:
+    """``image`` as large as fits, its proportions kept; enlarged, its pixels stay sharp squares."""
+    scale = min(width / image.width, height / image.height)
+    size = max(1, min(width, round(image.width * scale))), max(1, min(height, round(image.height * scale)))
+    if size == image.size:
+        return image
+    if scale > 1:
+        return image.resize(size, Resampling.NEAREST)
+    return image.resize(size, Resampling.BOX, reducing_gap=1.0)
 
 
 def to_jpeg(image: Image.Image, comment: bytes = b"") -> bytes:
@@ -74,14 +85,3 @@ def _cell(frames: Sequence[Frame], rows: int, columns: int, side: int | None) ->
 def _image(frame: Frame) -> Image.Image:
     mode = "RGB" if frame.channels == 3 else "L"
     return Image.frombuffer(mode, (frame.width, frame.height), frame.pixels, "raw", mode, 0, 1)
-
-
-def _fitted(image: Image.Image, width: int, height: int) -> Image.Image:
-    """``image`` as large as fits into a cell, its proportions kept."""
-    scale = min(width / image.width, height / image.height)
-    size = max(1, min(width, round(image.width * scale))), max(1, min(height, round(image.height * scale)))
-    if size == image.size:
-        return image
-    if scale > 1:
-        return image.resize(size, Resampling.NEAREST)
-    return image.resize(size, Resampling.BOX, reducing_gap=1.0)

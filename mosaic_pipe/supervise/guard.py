@@ -10,6 +10,7 @@ environment: Ray's processes leave the group, and a double fork leaves the sessi
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -19,28 +20,36 @@ from collections.abc import Iterator
 from pathlib import Path
 
 _ROUNDS = 20  # a process may fork while it is being looked for
+_PATIENT_ROUNDS = 14
+"""For half a second Python's resource tracker may live: it ends by itself, and unlinks what the others had shared."""
 
 
 def kill_attempt(token: str, session: int) -> set[int]:
-    """SIGKILL every process of an attempt but this one, until there is none left; returns whom it killed.
+    """SIGKILL every process of an attempt but this one, until there is none left; returns whom it found.
 
     Args:
         token: ``NAME=value`` as it stands in the processes' environment.
         session: session id of the worker; -1: not known.
     """
-    killed: set[int] = set()
+    seen: set[int] = set()
     for round_ in range(_ROUNDS):
         found = list(_processes(token.encode(), session))
         if not found:
             break
+        seen.update(found)
         for pid in found:
-            try:
-                os.kill(pid, signal.SIGKILL)
-                killed.add(pid)
-            except (ProcessLookupError, PermissionError):
-                continue
+            if round_ >= _PATIENT_ROUNDS or not _is_resource_tracker(pid):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
         time.sleep(0.005 * (round_ + 1))
-    return killed
+    return seen
+
+
+def _is_resource_tracker(pid: int) -> bool:
+    try:
+        return b"multiprocessing.resource_tracker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _processes(token: bytes, session: int) -> Iterator[int]:

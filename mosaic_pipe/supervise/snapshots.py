@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mosaic_pipe.watch.local import LocalLanes
 
 _LOOK_SECONDS = 0.5
+_FIRST_SECONDS = 0.1
+"""Time for a first frame, so that the first picture is none of those that somebody else was shown long ago."""
 _HOLD_SECONDS = 1.3
 """How long one touch of ``wanted`` counts. Watchers touch it twice a second."""
 _COST = 10
@@ -53,11 +55,13 @@ class Snapshots:
             return
         self._due = now + _LOOK_SECONDS
         try:
-            if self._is_wanted(now):
-                self._show(now)
-                self._due = max(self._due, now + _COST * (time.monotonic() - now))
-            elif self._lanes:
+            if not self._is_wanted(now):
                 self._stop()
+            elif self._lanes is None:
+                self._begin(now)
+            else:
+                self._show(self._lanes, now)
+                self._due = max(self._due, now + _COST * (time.monotonic() - now))
         except Exception as error:  # training is worth more than pictures
             self._say(f"no pictures: {error}")
 
@@ -76,32 +80,32 @@ class Snapshots:
             self._touched, self._until = touched, now + _HOLD_SECONDS
         return now < self._until
 
-    def _show(self, now: float) -> None:
-        if self._lanes is None:
-            self._lanes = self._attach()
-        from mosaic_pipe.fastlane.pictures import to_jpeg
-
-        self._lanes.want(None, self._until - now)
-        view = self._lanes.view(self._token, _SIDE, None)
-        if view:
-            self._token = view.token
-            metrics = json.dumps(view.metrics).encode()
-            self._put(LATEST, to_jpeg(view.image, metrics if len(metrics) < _LONGEST_COMMENT else b"[]"))
-        self._say(self._lanes.note(None))
-
-    def _attach(self) -> LocalLanes:
+    def _begin(self, now: float) -> None:
         try:
             from mosaic_pipe.watch.local import LocalLanes
         except ImportError as error:
             hint = "pip install 'mosaic-pipe[view]'"
             raise RuntimeError(f"{error.name} is not installed on {this_host()}: {hint}") from error
-        return LocalLanes(self._segment, itertools.count(self._token + 1).__next__)
+        self._lanes = LocalLanes(self._segment, itertools.count(self._token + 1).__next__)
+        self._lanes.want(None, self._until - now)
+        self._due = time.monotonic() + _FIRST_SECONDS
+
+    def _show(self, lanes: LocalLanes, now: float) -> None:
+        from mosaic_pipe.fastlane.pictures import to_jpeg
+
+        lanes.want(None, self._until - now)
+        view = lanes.view(self._token, _SIDE, None)
+        if view:
+            self._token = view.token
+            metrics = json.dumps(view.metrics).encode()
+            self._put(LATEST, to_jpeg(view.image, metrics if len(metrics) < _LONGEST_COMMENT else b"[]"))
+        self._say(lanes.note(None))
 
     def _stop(self) -> None:
-        assert self._lanes is not None
-        self._lanes.close()
-        self._lanes = None
-        (self._folder / LATEST).unlink(missing_ok=True)
+        if self._lanes:
+            self._lanes.close()
+            self._lanes = None
+            (self._folder / LATEST).unlink(missing_ok=True)
         self._say("")
 
     def _say(self, note: str) -> None:

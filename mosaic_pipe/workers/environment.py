@@ -185,14 +185,26 @@ def _make(recipe: Recipe, path: Path, say: Callable[[str], None], torch_backend:
             uv.install_alone(path, recipe.library)
         description = _describe(worker, path / "bin" / "python", {})
         (path / PACKAGES).write_text(uv.freeze(path / "bin" / "python"), encoding="utf-8")
+        _check_unchanged(recipe, path)
     except BaseException:
         shutil.rmtree(path, ignore_errors=True)
         raise
     marker = Marker(recipe.key, recipe.extras, recipe.library, backend, description)
     write_atomically(path / MARKER, lambda file: file.write(msgspec.json.encode(marker)))
-    made = find_environment(recipe)
+    made = _read_environment(path)
     assert made is not None
     return made
+
+
+def _check_unchanged(recipe: Recipe, path: Path) -> None:
+    """Refuse a virtualenv of old and new sources: its hash would be that of neither."""
+    if recipe.path != path:
+        folder = recipe.worker.project_dir or recipe.worker.package_dir
+        raise WorkerEnvironmentError(
+            f"the sources of {recipe} changed while it was being installed",
+            where=f"{folder}, or the kit in {kit_dir()}",
+            hint="try again when they stay as they are",
+        )
 
 
 def _python_request(worker: Worker) -> str:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
 
 import psutil
 import pytest
-from machine import Machine
+from machine import RANDOM_WORKER, Machine
+
+from mosaic_pipe.base.errors import WorkerEnvironmentError
+from mosaic_pipe.workers.capabilities import read_capabilities
+from mosaic_pipe.workers.environment import ensure_environment
+from mosaic_pipe.workers.recipe import Recipe, environments_dir
+from mosaic_pipe.workers.registry import Worker
 
 RANDOM = ["worker=random", "algo=random", "env=cartpole", "total_timesteps=300"]
 WITHOUT_NETWORK = ["unshare", "--net", "--map-root-user"]
@@ -76,6 +83,22 @@ def test_an_install_that_fails_says_so(fresh: Machine) -> None:
     assert "uv pip failed" in fresh.stderr
     assert "Traceback" not in fresh.stderr
     assert environments(fresh) == []
+
+
+def test_sources_that_change_while_they_are_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("UV_COMPILE_BYTECODE", "0")
+    project = shutil.copytree(RANDOM_WORKER, tmp_path / "random_worker")
+    package = project / "random_worker"
+    capabilities = read_capabilities(package / "capabilities.json")
+    recipe = Recipe(Worker("random", package, str(project), ">=3.10", capabilities))
+
+    def edit(said: str) -> None:
+        (package / "faults.py").write_text("")
+
+    with pytest.raises(WorkerEnvironmentError, match="the sources of random changed while it was being installed"):
+        ensure_environment(recipe, edit)
+    assert [path for path in environments_dir().iterdir() if path.is_dir()] == []
 
 
 def test_remove_and_doctor(fresh: Machine) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from machine import REPOSITORY
+from mosaic_worker.protocol import ENV_FASTLANE
+from ulid import ULID
 from uv import find_uv_bin
+
+from mosaic_pipe.fastlane.reader import Reader
+from mosaic_pipe.fastlane.segment import Segment
+from mosaic_pipe.spec.schema import FastlaneSpec
 
 KIT = REPOSITORY / "workers" / "mosaic_worker"
 
@@ -30,15 +37,32 @@ def test_only_the_standard_library_is_imported() -> None:
                 assert libraries or not name.startswith("mosaic_worker.rl"), f"{file}: {name}"
 
 
-def test_a_session_runs_on_the_oldest_python_here(tmp_path: Path) -> None:
+@pytest.fixture
+def oldest_python() -> str:
     found = subprocess.run([find_uv_bin(), "python", "find", ">=3.8"], capture_output=True, text=True, check=True)
     older = subprocess.run([find_uv_bin(), "python", "find", "3.8"], capture_output=True, text=True, check=False)
-    python = (older.stdout or found.stdout).strip()
+    return (older.stdout or found.stdout).strip()
+
+
+def test_a_session_runs_on_the_oldest_python_here(oldest_python: str) -> None:
     program = (
         "import sys; from pathlib import Path; import mosaic_worker.cli, mosaic_worker.interfaces;"
         "from mosaic_worker.session import Session; from mosaic_worker.emitter import Emitter;"
         "session = Session(Emitter(1, 'R', 1), Path('.')); session.listen(); session.started(); session.tick();"
         "session.episode(1.0, 1); session.metric('x', 1.0, 1); session.send_metrics()"
     )
-    done = subprocess.run([python, "-c", program], cwd=KIT, capture_output=True, text=True, check=True)
+    done = subprocess.run([oldest_python, "-c", program], cwd=KIT, capture_output=True, text=True, check=True)
     assert done.stdout.count("\n") == 3
+
+
+def test_frames_are_written_on_the_oldest_python_here(oldest_python: str) -> None:
+    segment = Segment(str(ULID()), 1, FastlaneSpec(max_dim=16, grid_limit=1))
+    program = "from mosaic_worker.fastlane.segment import claim; claim('old').write(bytes(range(12)), 2, 2, 3)"
+    variables = {**os.environ, ENV_FASTLANE: str(segment.path)}
+    subprocess.run([oldest_python, "-c", program], cwd=KIT, env=variables, check=True)
+    reader = Reader(segment.path)
+    frame = reader.frame(0)
+    reader.close()
+    segment.remove()
+    assert frame is not None
+    assert frame.pixels == bytes(range(12))

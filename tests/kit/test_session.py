@@ -79,6 +79,18 @@ def test_steps_a_second_count_from_the_first_step(run: Run) -> None:
     assert summary["wall_time"] >= 0.4
 
 
+def test_what_comes_after_training_does_not_make_it_slower(run: Run) -> None:
+    run.session.tick()
+    time.sleep(0.1)
+    run.session.tick(9)
+    run.session.training_ended()
+    at_the_end = run.session.summary()
+    time.sleep(0.1)  # a checkpoint is saved
+    run.session.training_ended()
+    assert run.session.summary()["sps"] == at_the_end["sps"]
+    assert run.session.summary()["wall_time"] >= at_the_end["wall_time"] + 0.1
+
+
 def test_steps_of_an_earlier_run_do_not_make_this_one_faster(run: Run) -> None:
     run.session.continue_from(1_000_000)
     run.session.tick()

@@ -117,10 +117,23 @@ def actions_after_a_step(file: Path) -> list[int]:
     return [int(action) for action in actions.values()]
 
 
+def unknown_environments(file: Path) -> dict[str, str]:
+    """What is said to ids that are almost those of particle environments."""
+    spec, said = load_spec(file), {}
+    for env_id in ("simple_spread", "mpe2/simple_tag_v3", "simple_push_v2", "soccer"):
+        spec.env.id = env_id
+        try:
+            environments.make(spec)
+        except UserError as error:
+            said[env_id] = str(error)
+    return said
+
+
 def main(asked: dict[str, list[str]], folder: Path) -> None:
     files = {name: folder / f"{name}.json" for name in asked}
     found = {name: everything(file, asked[name]) for name, file in files.items()}
-    print(json.dumps({**found, "refused": refusals(files["ppo"]), "actions": actions_after_a_step(files["qmix"])}))
+    found["refused"], found["unknown"] = refusals(files["ppo"]), unknown_environments(files["qmix"])
+    print(json.dumps({**found, "actions": actions_after_a_step(files["qmix"])}))
 
 
 if __name__ == "__main__":

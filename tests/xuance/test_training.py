@@ -103,6 +103,14 @@ def test_actions_stay_what_they_were(found: Any) -> None:
     assert found["actions"] == [3, 3, 3]
 
 
+def test_an_id_that_is_almost_right(found: Any) -> None:
+    none = "env.id: there is no particle environment"
+    assert found["unknown"]["simple_spread"] == f"{none} 'simple_spread'; did you mean 'simple_spread_v3'?"
+    assert found["unknown"]["mpe2/simple_tag_v3"].endswith("did you mean 'simple_tag_v3'?")
+    assert found["unknown"]["simple_push_v2"].endswith("did you mean 'simple_push_v3'?")
+    assert "there are collect_treasure_v1, simple_adversary_v3, " in found["unknown"]["soccer"]
+
+
 def test_files_that_are_no_checkpoints_are_refused_and_not_executed(found: Any, place: Path) -> None:
     code = "a pickle with code in it; refused, and nothing of it was executed"
     said = {"zipped": code, "plain": code, "foreign": "no checkpoint of this worker"}

@@ -1,9 +1,9 @@
 """Checkpoint files: written by this worker (format 2), or models that upstream's ``--save-model`` wrote.
 
 Format 2 is a dict of plain containers and tensors, read with ``torch.load(weights_only=True)``, which executes nothing:
-``format``, ``algo``, ``env_id``, ``env_steps``, ``position`` in the training loop (null: it has none), ``elapsed``
-seconds of training, ``modules`` and ``optimizers`` (state dicts by the script's names), ``values`` (its other state),
-``random`` (generators), ``vectors`` (training environments), ``curriculum``.
+beside what all workers' have, ``position`` in the training loop (null: it has none), ``elapsed`` seconds of training,
+``modules`` and ``optimizers`` (state dicts by the script's names), ``values`` (its other state), ``random``
+(generators), ``vectors`` (training environments), ``curriculum``.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,14 @@ from typing import Any
 
 import torch
 from mosaic_worker.errors import UserError
-from mosaic_worker.files import write_atomically
 from mosaic_worker.rl import tensors
+from mosaic_worker.rl.checkpoint_files import HEAD, CheckpointFiles
 from mosaic_worker.spec import Spec
 
 from cleanrl_worker import state
 
 FORMAT = 2
+CHECKPOINTS = CheckpointFiles("cleanrl", FORMAT)
 _SPLIT = {"modules": "module", "optimizers": "optimizer"}
 
 
@@ -29,22 +30,14 @@ class UpstreamModel:
     weights: dict[str, Any]
 
 
-def save(directory: Path, facts: dict[str, Any], values: dict[str, Any]) -> Path:
-    """Write ``step-<env_steps>.pt`` into ``directory``, atomically.
-
-    Args:
-        directory: an existing one.
-        facts: everything of format 2 but ``format`` and the script's state.
-        values: the script's state, as :func:`cleanrl_worker.state.capture` gives it.
-    """
+def parts_of(values: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The script's state, as :func:`cleanrl_worker.state.capture` gives it, in the parts that a checkpoint has."""
     parts: dict[str, dict[str, Any]] = {"modules": {}, "optimizers": {}, "values": {}}
     for name, value in values.items():
         kind = value.get("kind") if isinstance(value, dict) else None
         part = next((part for part, of_kind in _SPLIT.items() if of_kind == kind), None)
         parts[part or "values"][name] = value["state"] if part else value
-    path = directory / f"step-{facts['env_steps']}.pt"
-    write_atomically(path, lambda file: torch.save({"format": FORMAT, **facts, **parts}, file))
-    return path
+    return parts
 
 
 def load(path: Path, algo: str) -> "dict[str, Any] | UpstreamModel":
@@ -82,7 +75,7 @@ def describe(spec: Spec) -> dict[str, Any]:
     if isinstance(loaded, UpstreamModel):
         return {"path": path, "kind": "upstream model", "parameters": list(loaded.weights)}
     assert loaded is not None
-    return {"path": path, **{name: loaded[name] for name in ("format", "algo", "env_id", "env_steps")}}
+    return {"path": path, **{name: loaded[name] for name in HEAD}}
 
 
 def restore(names: dict[str, Any], values: dict[str, Any], path: Path) -> None:

@@ -49,17 +49,15 @@ class Training:
                 f"the replay buffer {name} is over checkpoint.replay_buffer_mb={megabytes}: "
                 "it is not in the checkpoint, and a resumed run fills it anew"
             )
-        facts = {
-            "algo": self._spec.algo.name,
-            "env_id": self._spec.env.id,
-            "env_steps": self._session.env_steps,
+        captured = {
             "position": list(self._execution.loop.position),
             "elapsed": time.time() - names.get("start_time", time.time()),
             "random": randomness.capture(),
             "vectors": [journal.capture_vector(envs) for envs in self._made.vectors],
             "curriculum": self._made.curriculum.capture() if self._made.curriculum else None,
+            **checkpoints.parts_of(values),
         }
-        return checkpoints.save(directory, facts, values)
+        return checkpoints.CHECKPOINTS.save(directory, self._spec, self._session, captured)
 
     def close(self) -> None:
         """Let go of what the script opened."""
@@ -82,6 +80,7 @@ class Training:
         if not self._training:
             self._set_out()
         self._count_compiled_steps()
+        self._session.training_ended()
         self._session.checkpoints.save(self.save_checkpoint)
         self._made.counter.end_training()
 

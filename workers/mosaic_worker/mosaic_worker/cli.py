@@ -139,6 +139,7 @@ def _attempt(worker: Worker, spec: Spec, session: Session, heartbeat: Heartbeat)
             ending, code = Event.RUN_COMPLETED, ExitCode.COMPLETED
         except Stopped:
             ending, code = Event.RUN_CANCELLED, ExitCode.STOPPED
+        session.training_ended()
         session.send_metrics()
         session.checkpoints.save(runtime.save_checkpoint)
         heartbeat.stop()  # nothing comes after the last word, however long the library takes to let go

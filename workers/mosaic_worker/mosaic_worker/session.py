@@ -42,6 +42,7 @@ class Session:
         self._signs = 0
         self._started = time.monotonic()
         self._first_step_at: Optional[float] = None
+        self._last_step_at: Optional[float] = None
         self._metrics: Dict[str, Any] = {}
         self._metrics_step = 0
         self._stop_requested = False
@@ -95,6 +96,10 @@ class Session:
         self.updates = (self.updates or 0) + 1
         if self._attention or self.updates >= self._wake_at:
             self._attend()
+
+    def training_ended(self) -> None:
+        """The last step was taken; how long saving and evaluating take after it does not count into ``sps``."""
+        self._last_step_at = self._last_step_at or time.monotonic()
 
     def aside(self) -> None:
         """A step was taken that is none of training's, in an evaluation that training waits for.
@@ -233,8 +238,8 @@ class Session:
             raise Stopped
 
     def _sps(self, now: float) -> float:
-        """Environment steps a second since the first one."""
-        elapsed = now - (self._first_step_at or now)
+        """Environment steps a second, from the first one to the last."""
+        elapsed = (self._last_step_at or now) - (self._first_step_at or now)
         return round((self.env_steps - self._steps_before) / elapsed, 3) if elapsed > 0 else 0.0
 
     def _request_stop(self, *_: Any) -> None:

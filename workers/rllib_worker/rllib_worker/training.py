@@ -59,10 +59,7 @@ class Training:
         """Save all that training needs to go on; None where it was stopped before it could begin."""
         if not self._ready:
             return None
-        facts = {
-            "algo": self._spec.algo.name,
-            "env_id": self._spec.env.id,
-            "env_steps": self._session.env_steps,
+        captured = {
             "learning_rate": self._config.settings.get("lr"),
             "algorithm": state.plain(self._algorithm.get_state()),
             "left_out": state.capture_left_out(self._algorithm),
@@ -70,7 +67,7 @@ class Training:
             "runners": state.capture_runners(self._algorithm),
             "random": randomness.capture(),
         }
-        return CHECKPOINTS.save(directory, facts)
+        return CHECKPOINTS.save(directory, self._spec, self._session, captured)
 
     def _captured_buffer(self) -> dict[str, Any] | None:
         if self._buffer is None:

@@ -65,17 +65,13 @@ class OfflineTraining:
         """Save all that training needs to go on; None where it was stopped before it could begin."""
         if not self._ready:
             return None
-        facts = {
-            "algo": self._spec.algo.name,
-            "env_id": self._spec.env.id,
-            "env_steps": 0,
-            "updates": self._updates,
+        captured = {
             "dataset": self._spec.dataset.sha256,
             "algorithm": state.capture_algorithm(self._algorithm),
             "buffer": randomness.plain(self._buffer._random_state.get_state(legacy=False)),
             "random": randomness.capture(),
         }
-        return CHECKPOINTS.save(directory, facts)
+        return CHECKPOINTS.save(directory, self._spec, self._session, captured)
 
     def close(self) -> None:
         """Let go of files."""

@@ -72,16 +72,13 @@ class Training:
             return None
         buffer = self._collector.buffer
         fits = buffer_fits(state.buffer_size(buffer), self._spec, self._session)
-        facts = {
-            "algo": self._spec.algo.name,
-            "env_id": self._spec.env.id,
-            "env_steps": self._session.env_steps,
+        captured = {
             "algorithm": state.capture_algorithm(self._algorithm),
             "buffer": state.capture_buffer(buffer, with_rows=fits),
             "environments": [env.capture() for env in self._envs],
             "random": randomness.capture(),
         }
-        return CHECKPOINTS.save(directory, facts)
+        return CHECKPOINTS.save(directory, self._spec, self._session, captured)
 
     def close(self) -> None:
         """Let go of environments and files."""

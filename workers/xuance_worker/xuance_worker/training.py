@@ -46,16 +46,13 @@ class Training:
         """Save all that training needs to go on; None where it was stopped before it could begin."""
         if not self._ready:
             return None
-        facts = {
-            "algo": self._spec.algo.name,
-            "env_id": self._spec.env.id,
-            "env_steps": self._session.env_steps,
+        captured = {
             "agent": state.capture_agent(self._agent),
             "memory": self._memory(),
             "environments": [env.capture() for env in self._envs],
             "random": randomness.capture(),
         }
-        return CHECKPOINTS.save(directory, facts)
+        return CHECKPOINTS.save(directory, self._spec, self._session, captured)
 
     def close(self) -> None:
         """Let go of environments and files."""

@@ -8,6 +8,7 @@ import torch
 from mosaic_worker.errors import UserError
 from mosaic_worker.files import write_atomically
 from mosaic_worker.rl.tensors import NoTensors, load
+from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
 
 HEAD = ("format", "algo", "env_id", "env_steps")
@@ -20,14 +21,15 @@ class CheckpointFiles:
     def __init__(self, library: str, version: int) -> None:
         self._library, self._version = library, version
 
-    def save(self, directory: Path, facts: Dict[str, Any]) -> Path:
-        """Write ``step-<env_steps>.pt`` into ``directory``, atomically; ``facts``: all but format and library.
+    def save(self, directory: Path, spec: Spec, session: Session, state: Dict[str, Any]) -> Path:
+        """Write a checkpoint of where ``session`` is into ``directory``, atomically; ``state``: the library's own part.
 
-        Where these have ``updates``, a run's progress, the file is ``update-<updates>.pt``.
+        The file is ``step-<env_steps>.pt``; ``update-<updates>.pt`` where updates are the run's progress.
         """
-        name = f"update-{facts['updates']}" if "updates" in facts else f"step-{facts['env_steps']}"
-        path = directory / f"{name}.pt"
-        content = {"format": self._version, "library": self._library, **facts}
+        unit = "step" if session.updates is None else "update"
+        path = directory / f"{unit}-{session.progress}.pt"
+        head = {"format": self._version, "library": self._library, "algo": spec.algo.name, "env_id": spec.env.id}
+        content = {**head, **session.counts(), **state}
         write_atomically(path, lambda file: torch.save(content, file))
         return path
 

@@ -1,7 +1,10 @@
 """Several agents that act at the same time, as one Gymnasium environment."""
 
+import difflib
 import importlib
 import math
+import pkgutil
+import re
 from typing import Any, Dict, List, Optional, Tuple
 
 import gymnasium
@@ -70,10 +73,19 @@ def make(name: str, arguments: Dict[str, Any]) -> TeamEnv:
     Raises:
         UserError: there is none of that name, or it does not take these arguments.
     """
+    valid = _names()
+    if name not in valid:
+        near = difflib.get_close_matches(name.rpartition("/")[2], valid, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(valid)}"
+        raise UserError(f"env.id: there is no particle environment {name!r}; {hint}")
     try:
         module = importlib.import_module(f"mpe2.{name}")
         return TeamEnv(module.parallel_env(**{"render_mode": "rgb_array", **arguments}))
-    except ModuleNotFoundError as error:
-        raise UserError(f"env.id: there is no particle environment {name}") from error
     except TypeError as error:
         raise UserError(f"env.kwargs: {name} does not take them: {error}") from error
+
+
+def _names() -> List[str]:
+    """The particle environments that are installed; each name ends with a version."""
+    modules = pkgutil.iter_modules(importlib.import_module("mpe2").__path__)
+    return sorted(module.name for module in modules if re.search(r"_v\d+$", module.name))

@@ -22,7 +22,7 @@ function faint(hex, part) {
   return `rgba(${r},${g},${b},${part})`;
 }
 
-// lines: [{name, x, y, low, high, color, band}]; stages: [{name, step}].
+// lines: [{name, x, y, low, high, color, band, smooth}]; stages: [{name, step}].
 export async function chart(element, lines, { stages = [], legend = false, unit = "steps", small = false } = {}) {
   drawn.set(element, () => chart(element, lines, { stages, legend, unit, small }));
   const Plotly = await library();
@@ -47,13 +47,25 @@ export async function chart(element, lines, { stages = [], legend = false, unit 
 function traces(line) {
   const base = { x: line.x, type: "scatter", mode: line.x.length < 2 ? "markers" : "lines", legendgroup: line.name };
   const found = [];
+  const smoothed = line.smooth && line.x.length > 40 ? moving(line.y, Math.round(line.x.length / 25)) : null;
   if (line.band) {
     const edge = { ...base, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
     found.push({ ...edge, y: line.low }, { ...edge, y: line.high, fill: "tonexty", fillcolor: faint(line.color, 0.16) });
   }
-  found.push({ ...base, y: line.y, name: plain(line.name), line: { color: line.color, width: 1.8 }, marker: { color: line.color },
+  if (smoothed) found.push({ ...base, y: line.y, line: { color: faint(line.color, 0.32), width: 1 }, hoverinfo: "skip", showlegend: false });
+  found.push({ ...base, y: smoothed ?? line.y, name: plain(line.name), line: { color: line.color, width: 1.8 }, marker: { color: line.color },
     hovertemplate: `%{y:.5~g}<extra>${plain(line.name)}</extra>` });
   return found;
+}
+
+// Means of so many values on either side.
+function moving(values, reach) {
+  const sums = [0];
+  for (const value of values) sums.push(sums.at(-1) + value);
+  return values.map((_, at) => {
+    const from = Math.max(0, at - reach), to = Math.min(values.length, at + reach + 1);
+    return (sums[to] - sums[from]) / (to - from);
+  });
 }
 
 // Plotly reads a few tags and %{…} in texts.

@@ -40,11 +40,11 @@ class Comparison:
         curves = {name: [self._curves[run.path, metric] for run in runs] for name, runs in shown.items()}
         deadline = time.monotonic() + READ_SECONDS
         everything = [one for group in curves.values() for one in group]
-        for one in sorted(everything, key=lambda one: one.was_read):
+        for one in sorted(everything, key=lambda one: one.read_at):
+            one.update()
             if time.monotonic() > deadline:
                 break
-            one.update()
-        read = [one for one in everything if one.was_read]
+        read = [one for one in everything if one.read_at]
         return {
             "metric": metric,
             "metrics": sorted(set().union(*(one.names() for one in read))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from typing import Any
 
 from mosaic_pipe.store.attempts import newest_attempt
@@ -29,8 +30,8 @@ class RunCurves:
         self._attempt = 0
         self._reader: Reader[Drawn] | None = None
         self._lock = threading.Lock()
-        self.was_read = False
-        """All that was there has been read once."""
+        self.read_at = 0.0
+        """When all that was there had been read, by the monotonic clock; 0: never yet."""
 
     def update(self) -> None:
         """Read what is new."""
@@ -41,7 +42,7 @@ class RunCurves:
                 self._attempt += 1
                 self._reader = Reader(self._run.events_file(self._attempt), decoder)
                 self._curves.feed(self._reader.read())
-            self.was_read = True
+            self.read_at = time.monotonic()
 
     def names(self) -> set[str]:
         """All metrics that the run has, kept or not."""

@@ -20,6 +20,9 @@ READ_SECONDS = 0.3
 
 MAX_GROUPS = 60
 
+BUCKETS = 120
+"""Points of a curve: few, so that each is a mean of many episodes, and several curves can be told apart."""
+
 _SAME = ("run_id", "seed", "sweep", "labels", "resources", "tracking", "fastlane", "checkpoint", "schema_version")
 
 
@@ -27,7 +30,7 @@ class Comparison:
     """Compares runs by one metric; remembers what it has read."""
 
     def __init__(self, limit: int = 4000) -> None:
-        self._curves: Cache[tuple[Path, str], RunCurves] = Cache(limit, lambda key: RunCurves(RunDir(key[0]), key[1]))
+        self._curves: Cache[tuple[Path, str], RunCurves] = Cache(limit, lambda key: RunCurves(RunDir(key[0]), key[1], BUCKETS))
 
     def compare(self, groups: Mapping[str, Sequence[RunDir]], metric: str = RETURN) -> dict[str, Any]:
         """A curve for each of ``groups``, of those runs that could be read in :data:`READ_SECONDS`.

@@ -22,11 +22,12 @@ class RunCurves:
     Args:
         run: whose.
         only: keep no other metric than this one.
+        buckets: points of a curve at most.
     """
 
-    def __init__(self, run: RunDir, only: str | None = None) -> None:
+    def __init__(self, run: RunDir, only: str | None = None, buckets: int = BUCKETS) -> None:
         self._run = run
-        self._curves = Curves(BUCKETS, only)
+        self._curves = Curves(buckets, only)
         self._attempt = 0
         self._reader: Reader[Drawn] | None = None
         self._lock = threading.Lock()

@@ -11,8 +11,8 @@ from view_tests import AddRun
 
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.telemetry.series import Series
-from mosaic_pipe.viewer.compare import Comparison, by_difference
-from mosaic_pipe.viewer.curves import BUCKETS, RunCurves
+from mosaic_pipe.viewer.compare import BUCKETS, Comparison, by_difference
+from mosaic_pipe.viewer.curves import RunCurves
 
 
 class Log:

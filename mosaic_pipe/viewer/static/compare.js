@@ -13,7 +13,7 @@ export function show(page) {
   const groups = h("div", {});
   const card = together((metric) => `/api/compare?runs=${encodeURIComponent(ids)}&metric=${encodeURIComponent(metric)}`, () => true, (answer) => {
     fill(groups, section("Runs", table([
-      { title: "", cell: (row) => swatch(row.index) }, { title: "what", cell: (row) => row.name },
+      { title: "", className: "fit", cell: (row) => swatch(row.index) }, { title: "what", cell: (row) => row.name },
       { title: "last value", number: true, cell: (row) => number(row.y.at(-1)) },
       { title: "range", number: true, className: "wide", cell: (row) => (row.seeds > 1 ? `${number(row.low.at(-1))} to ${number(row.high.at(-1))}` : "–") },
       { title: "runs", cell: (row) => h("span", { className: "links" }, row.ids.map((id) => h("a", { href: `/run/${id}` }, h("code", {}, short(id))))) },

@@ -12,12 +12,12 @@ export function number(value) {
   if (Number.isInteger(value)) return String(value).replace("-", "−");
   if (size >= 100) return value.toFixed(1).replace("-", "−");
   if (size >= 0.01) return value.toFixed(2).replace("-", "−");
-  return value.toPrecision(3).replace("-", "−");
+  return (size >= 0.001 ? value.toPrecision(3) : value.toExponential(2)).replaceAll("-", "−");
 }
 
 export const count = (value) => (value === null || value === undefined ? "–" : whole.format(value));
 
-export const steps = (value) => (value >= 10000 ? compact.format(value) : whole.format(value ?? 0));
+export const steps = (value) => (value >= 10000 ? compact.format(value).replace("K", "k") : whole.format(value ?? 0));
 
 export function duration(seconds) {
   if (seconds === null || seconds === undefined || !Number.isFinite(seconds)) return "–";

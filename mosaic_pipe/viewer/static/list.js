@@ -99,8 +99,8 @@ export function show(page) {
   function sweepLine(row) {
     const url = `/sweep/${encodeURIComponent(row.group)}`;
     return h("tr", { className: "group", "data-url": url, onclick: go(url) }, h("td", { className: "pick" }, "▤"),
-      h("td", {}, h("span", { className: "soft" }, "sweep")), h("td", {}, h("span", { className: "name" }, h("a", { href: url }, h("strong", {}, row.group)),
-        h("span", { className: "on" }, `${count(row.runs)} runs`))), h("td", { colspan: 5, className: "wide" }, h("span", { className: "line" }, spectrum(row.states), counts(row.states))),
+      h("td", {}, h("span", { className: "soft" }, "sweep")), h("td", {}, h("span", { className: "name" }, h("a", { href: url }, h("strong", {}, row.group),
+        h("span", { className: "on" }, `${count(row.runs)} runs`)))), h("td", { colspan: 5, className: "wide" }, h("span", { className: "line" }, spectrum(row.states), counts(row.states))),
       h("td", { className: "narrow", colspan: 2 }, spectrum(row.states)), h("td", { className: "number wide soft" }, age(row.created)));
   }
 

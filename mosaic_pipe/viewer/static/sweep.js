@@ -36,7 +36,7 @@ function cellsCard(sweep) {
   if (sweep.study) return trials(sweep);
   const rows = sweep.cells.map((cell, index) => ({ ...cell, index }));
   return section("Cells", table([
-    { title: "", cell: (cell) => swatch(cell.index) }, { title: "cell", cell: (cell) => cell.name || "all" },
+    { title: "", className: "fit", cell: (cell) => swatch(cell.index) }, { title: "cell", cell: (cell) => cell.name || "all" },
     { title: "completed", number: true, cell: (cell) => `${count(cell.completed)} / ${count(cell.points)}` },
     { title: "return ± 95 %", number: true, cell: (cell) => mean(cell.mean, cell.half_width) },
     { title: "steps/s", number: true, className: "wide", cell: (cell) => count(cell.sps) },

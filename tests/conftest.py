@@ -41,7 +41,7 @@ def _make_stranger(base: Path) -> None:
     base.mkdir()
     venv = base / "venv"
     uv.make_virtualenv(venv, sys.executable)
-    uv.install(venv, [f"{REPOSITORY}[optuna]"], constraints=None, directory=base, torch_backend=None)
+    uv.install(venv, [f"{REPOSITORY}[optuna,view]"], constraints=None, directory=base, torch_backend=None)
     no_deps = ["--no-deps", str(RANDOM_WORKER)]  # its library belongs into its own environment
     uv.install(venv, no_deps, constraints=None, directory=base, torch_backend=None)
 

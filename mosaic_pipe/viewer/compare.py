@@ -30,7 +30,7 @@ class Comparison:
     """Compares runs by one metric; remembers what it has read."""
 
     def __init__(self, limit: int = 4000) -> None:
-        self._curves: Cache[tuple[Path, str], RunCurves] = Cache(limit, lambda key: RunCurves(RunDir(key[0]), key[1], BUCKETS))
+        self._curves: Cache[tuple[Path, str], RunCurves] = Cache(limit, _curves_of)
 
     def compare(self, groups: Mapping[str, Sequence[RunDir]], metric: str = RETURN) -> dict[str, Any]:
         """A curve for each of ``groups``, of those runs that could be read in :data:`READ_SECONDS`.
@@ -56,6 +56,10 @@ class Comparison:
             "read": len(read),
             "of": len(everything),
         }
+
+
+def _curves_of(key: tuple[Path, str]) -> RunCurves:
+    return RunCurves(RunDir(key[0]), key[1], BUCKETS)
 
 
 def by_difference(specs: Mapping[str, RunSpec]) -> dict[str, list[str]]:

@@ -20,6 +20,7 @@ from viewing import Viewer
 from mosaic_pipe.fastlane.segment import segment_path
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.states import State
+from mosaic_pipe.store.sweeps import Submission, Sweeps
 
 pytestmark = pytest.mark.browser
 
@@ -146,7 +147,7 @@ def test_live_frames_curves_and_the_end(tab: Tab, machine: Machine) -> None:
         width = page.evaluate("document.querySelector('canvas').width")
         tab.wait("width => document.querySelector('canvas').width !== width", width)
         expect(page.locator(".lane").first).to_be_visible()
-        tab.wait("document.querySelector('section[data-points]')?.dataset.points > 0")
+        tab.wait("() => document.querySelector('section[data-points]')?.dataset.points > 0")
         before = int(page.evaluate(points))
         tab.wait(f"before => Number({points}) > before", before)
         with page.expect_download() as download:
@@ -217,6 +218,44 @@ def test_ten_thousand_runs(tab: Tab, machine: Machine) -> None:
     expect(page.locator(".pager")).to_contain_text("of 10,000")
     page.get_by_label("next page").click()
     expect(page.locator(".pager")).to_contain_text("101")
+
+
+def make_sweep(machine: Machine, cells: int, seeds: int) -> None:
+    """A sweep whose runs were never run."""
+    manifest, sweep = golden(), Sweeps(machine.outputs).open("big")
+    points = [
+        sweep.point(
+            (f"gamma={cell / 100}", f"seed={seed}"), msgspec.structs.replace(manifest.spec, seed=seed, algo=algo)
+        )
+        for cell in range(cells)
+        for algo in [msgspec.structs.replace(manifest.spec.algo, gamma=cell / 100)]
+        for seed in range(seeds)
+    ]
+    sweep.submit(Submission(submitted=0.0, argv=[], launcher="local", settings={}, points=points, replaced=[], todo=[]))
+    for point in points:
+        run = Runs(machine.outputs).new(point.run_id)
+        run.events_file(1).parent.mkdir(parents=True)
+        run.write_manifest(msgspec.structs.replace(manifest, run_id=point.run_id, spec=point.spec, sweep="big"))
+        run.events_file(1).write_bytes(b"".join(episodes(point.run_id, 20)))
+
+
+def episodes(run_id: str, number: int) -> Iterator[bytes]:
+    """Lines of events."""
+    for step in range(number):
+        payload = {"env_steps": step, "episode_return": step / 2, "episode_length": 1, "wall_time": 0.0}
+        event = {"event": "episode", "run_id": run_id, "attempt": 1, "seq": step + 1, "time": 0.0, "payload": payload}
+        yield msgspec.json.encode(event) + b"\n"
+
+
+def test_a_sweep_of_500_runs(tab: Tab, machine: Machine) -> None:
+    make_sweep(machine, cells=25, seeds=20)
+    viewer = Viewer(machine)
+    tab.open(viewer.url)
+    started = time.monotonic()
+    page = tab.open(viewer.at("/sweep/big"))
+    expect(page.locator("tbody tr")).to_have_count(525)
+    assert time.monotonic() - started < 15  # 0.3 to 1 s on two free cores
+    expect(page.locator(".plot.tall .scatterlayer path.js-line")).to_have_count(75)  # a line and a band for each cell
 
 
 def test_nothing_that_a_run_says_becomes_markup(tab: Tab, machine: Machine) -> None:

@@ -8,7 +8,7 @@ import { mean, swatch, together } from "./together.js";
 
 export function show(page, name) {
   const head = h("div", { className: "runhead" });
-  const cells = h("div", {}), curves = h("div", {}), points = h("div", {});
+  const cells = h("div", { className: "cells" }), curves = h("div", {}), points = h("div", {});
   fill(page, head, cells, curves, points);
   const url = `/api/sweeps/${encodeURIComponent(name)}`;
   let live = false, drawn = false;

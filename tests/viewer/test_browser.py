@@ -146,7 +146,7 @@ def test_live_frames_curves_and_the_end(tab: Tab, machine: Machine) -> None:
         tab.wait(f"seen => Number({token}) > seen + 5", seen)
         width = page.evaluate("document.querySelector('canvas').width")
         tab.wait("width => document.querySelector('canvas').width !== width", width)
-        expect(page.locator(".lane").first).to_be_visible()
+        expect(page.locator(".lanes td").first).to_be_visible()
         tab.wait("() => document.querySelector('section[data-points]')?.dataset.points > 0")
         before = int(page.evaluate(points))
         tab.wait(f"before => Number({points}) > before", before)

@@ -104,8 +104,9 @@ function rank(name) {
 
 function heading(head, run, id) {
   const { spec, state, failure, sweep } = run.manifest;
+  const stage = spec.curriculum.stages.length ? run.manifest.stages.at(-1) : null;
   const parts = [spec.worker.name, `seed ${spec.seed}`, spec.mode === "train" ? null : spec.mode.replaceAll("_", " ")].filter(Boolean);
-  fill(head, h("div", { className: "titles" }, h("h1", {}, spec.worker.script?.split("/").pop() ?? spec.algo.name, h("span", { className: "on" }, spec.env.id)),
+  fill(head, h("div", { className: "titles" }, h("h1", {}, spec.worker.script?.split("/").pop() ?? spec.algo.name, h("span", { className: "on" }, stage?.env_id ?? spec.env.id)),
     h("p", { className: "soft" }, parts.join(" · "), sweep && [" · ", h("a", { href: `/sweep/${encodeURIComponent(sweep)}` }, `sweep ${sweep}`)], " · ", h("code", {}, id))),
     h("div", { className: "status" }, badge(state, failure?.class), progress(run.done, run.total, run.unit)));
 }

@@ -1,9 +1,16 @@
 // The frames of one run: all environments or one, with what each says, and a button to keep a picture.
 
-import { h, fill } from "./dom.js";
+import { h, fill, table } from "./dom.js";
 import { count, number } from "./format.js";
 import { Frames, paint } from "./frames.js";
 import * as keys from "./keys.js";
+
+const LANES = [
+  { title: "", className: "fit soft", cell: (one) => one.lane }, { title: "environment", cell: (one) => one.label || "–" },
+  { title: "last reward", number: true, cell: (one) => number(one.last_reward) },
+  { title: "return, smoothed", number: true, cell: (one) => number(one.rolling_return) },
+  { title: "steps/s", number: true, cell: (one) => count(one.step_rate_hz) },
+];
 
 export function screen(id) {
   const canvas = h("canvas", { width: 16, height: 9, "aria-label": "live frames" });
@@ -44,12 +51,8 @@ export function screen(id) {
       const style = { left: part(left, bitmap.width), top: part(top, bitmap.height), width: part(width, bitmap.width), height: part(height, bitmap.height) };
       return h("button", { className: "box", style, title: many ? `${one.label}: look at this one alone` : one.label, onclick: () => choose(many ? one.lane : null) });
     }));
-    fill(lanes, metrics.map((one) => h("dl", { className: "lane" },
-      h("div", {}, h("dt", {}, "environment"), h("dd", {}, one.label || one.lane)), fact("last reward", number(one.last_reward)),
-      fact("return, smoothed", number(one.rolling_return)), fact("steps/s", count(one.step_rate_hz)), fact("frame", count(one.frame)))));
+    fill(lanes, metrics.length ? table(LANES, metrics) : null);
   }
-
-  const fact = (name, value) => h("div", {}, h("dt", {}, name), h("dd", {}, value));
 
   function choose(chosen) {
     lane = chosen;

@@ -12,6 +12,7 @@ from mosaic_pipe.base.errors import Exit
 from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.own import resume_command, runs_command
 from mosaic_pipe.cli.progress import ProgressDisplay
+from mosaic_pipe.cli.tables import reached
 from mosaic_pipe.launch.foreground import run_here
 from mosaic_pipe.launch.preparation import Preparation, Prepared
 from mosaic_pipe.spec.schema import RunSpec
@@ -71,7 +72,7 @@ def _can_resume(prepared: Prepared) -> bool:
 
 def _totals(manifest: Manifest) -> str:
     summary = manifest.summary
-    parts = [f"{summary.env_steps} steps" if summary.updates is None else f"{summary.updates} updates"]
+    parts = [reached(summary.env_steps, summary.updates)]
     if summary.sps:
         parts.append(f"{summary.sps:.0f} steps/s")
     if summary.mean_return is not None:

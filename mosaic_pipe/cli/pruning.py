@@ -29,7 +29,7 @@ class Pruning:
 
     @contextmanager
     def every(self, interval: int | None) -> Iterator[None]:
-        """Prune meanwhile, at multiples of ``interval`` environment steps; None: don't."""
+        """Prune meanwhile, at multiples of ``interval`` environment steps, or updates; None: don't."""
         thread = threading.Thread(target=self._look_on, args=(interval,), daemon=True)
         if interval:
             thread.start()
@@ -51,7 +51,7 @@ class Pruning:
             manifest = run.read_manifest()
         except UserError:  # not begun
             return
-        step = manifest.summary.env_steps // interval * interval
+        step = manifest.summary.progress // interval * interval
         value = metric_of(manifest.summary, self._metric)
         if manifest.state is not State.RUNNING or step <= self._reported[run_id] or value is None:
             return

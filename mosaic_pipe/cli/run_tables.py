@@ -12,12 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from mosaic_pipe.base.errors import Exit
-from mosaic_pipe.cli.tables import print_json, print_table
+from mosaic_pipe.cli.tables import print_json, print_table, reached, steps_cell
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs, current_manifest
 from mosaic_pipe.telemetry.budget import budget
-from mosaic_pipe.telemetry.events import Checkpoint
 
 _COLORS = {"COMPLETED": "green", "FAILED": "red", "TIMED_OUT": "red", "RUNNING": "cyan"}
 _COLUMNS = ("run", "state", "worker", "algo", "env", "seed", "sweep", "steps", "return", "age")
@@ -60,6 +59,7 @@ def run_row(manifest: Manifest) -> dict[str, Any]:
         "seed": spec.seed,
         "sweep": manifest.sweep,
         "env_steps": summary.env_steps,
+        "updates": summary.updates,
         "episode_return_mean": summary.episode_return_mean,
         "mean_return": summary.mean_return,
         "sps": summary.sps,
@@ -80,7 +80,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         f"[{_COLORS.get(row['state'], 'yellow')}]{state}[/]",
         *(escape(str(row[key])) for key in ("worker", "algo", "env", "seed")),
         escape(row["sweep"] or ""),
-        str(row["env_steps"]),
+        steps_cell(row),
         _number(row["mean_return"]),
         _age(row["created"]),
     ]
@@ -94,7 +94,7 @@ def _print_run(manifest: Manifest, run: RunDir) -> None:
         "state": manifest.state.value,
         "what": spec.title(),
         "steps": f"{summary.env_steps} played" if plays else "{} of {} {}".format(*budget(summary, spec)),
-        "speed": f"{_number(summary.sps)} steps/s, {summary.wall_time:.1f} s",
+        "speed": f"{_number(summary.sps or None)} steps/s, {summary.wall_time:.1f} s",
         "episodes": f"{summary.eval_episodes} of the evaluation"
         if plays or spec.algo.updates is not UNSET
         else f"{summary.episodes}, mean return {_number(summary.episode_return_mean)},"
@@ -131,15 +131,12 @@ def _places(manifest: Manifest, run: RunDir) -> Iterator[tuple[str, str]]:
     if result := manifest.summary.eval:
         yield "evaluation", _evaluation(result)
     for checkpoint in manifest.checkpoints:
-        yield "checkpoint", f"{run.path / checkpoint.path} ({_reached(checkpoint)}, {checkpoint.size} bytes)"
+        far = reached(checkpoint.env_steps, checkpoint.updates)
+        yield "checkpoint", f"{run.path / checkpoint.path} ({far}, {checkpoint.size} bytes)"
     for artifact in manifest.artifacts:
         yield artifact.kind, f"{run.path / artifact.path}{f' {artifact.url}' if artifact.url else ''}"
     for warning in manifest.telemetry.warnings if manifest.telemetry else ():
         yield "warning", warning
-
-
-def _reached(checkpoint: Checkpoint) -> str:
-    return f"{checkpoint.env_steps} steps" if checkpoint.updates is None else f"{checkpoint.updates} updates"
 
 
 def _evaluation(result: dict[str, Any]) -> str:

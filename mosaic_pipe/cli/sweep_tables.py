@@ -17,7 +17,7 @@ from mosaic_pipe.cli.notice import show_notice
 from mosaic_pipe.cli.own import sweep_command
 from mosaic_pipe.cli.search_space import told
 from mosaic_pipe.cli.study_tables import print_results, value_of, with_pruned
-from mosaic_pipe.cli.tables import print_json, print_table
+from mosaic_pipe.cli.tables import print_json, print_table, steps_cell
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.studies import study_of
 from mosaic_pipe.store.sweeps import Sweep, Sweeps
@@ -132,6 +132,7 @@ def _row(status: PointStatus) -> dict[str, Any]:
         "failure": status.failure,
         "attempts": len(manifest.attempts) if manifest else 0,
         "env_steps": manifest.summary.env_steps if manifest else 0,
+        "updates": manifest.summary.updates if manifest else None,
         "episode_return_mean": manifest.summary.episode_return_mean if manifest else None,
     }
 
@@ -140,7 +141,7 @@ def _cells(status: PointStatus, name: str) -> tuple[str, ...]:
     row = _row(status)
     state = f"{status.state} {status.failure}" if status.failure else status.state
     reason = status.manifest.failure.reason if status.manifest and status.manifest.failure else ""
-    numbers = (str(row["attempts"]), str(row["env_steps"]))
+    numbers = (str(row["attempts"]), steps_cell(row))
     return (row["run_id"], escape(state), escape(name), *numbers, escape(reason))
 
 

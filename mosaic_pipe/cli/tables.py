@@ -31,6 +31,16 @@ def print_json(value: Any) -> None:
     print(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
 
 
+def reached(env_steps: int, updates: int | None) -> str:
+    """How far a run is: steps, or updates where it learns from a dataset alone."""
+    return f"{env_steps} steps" if updates is None else f"{updates} updates"
+
+
+def steps_cell(row: dict[str, Any]) -> str:
+    """What stands under "steps" for a row with ``env_steps`` and ``updates``."""
+    return str(row["env_steps"]) if row["updates"] is None else reached(0, row["updates"])
+
+
 def duration(seconds: float) -> str:
     """``1:05:09``, or ``5:09``."""
     minutes, seconds = divmod(max(0, round(seconds)), 60)

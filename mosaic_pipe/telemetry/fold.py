@@ -31,6 +31,11 @@ class Summary(msgspec.Struct):
     eval: dict[str, Any] | None = None
 
     @property
+    def progress(self) -> int:
+        """Environment steps, or updates where a run learns from a dataset alone."""
+        return self.env_steps if self.updates is None else self.updates
+
+    @property
     def mean_return(self) -> float | None:
         """What a table says of the run: the mean return of training, or of an evaluation that was all there was."""
         evaluated = (self.eval or {}).get("return_mean")

@@ -67,7 +67,12 @@ class Gif:
     """An animated gif, of 256 colours a frame."""
 
     def __init__(self, path: Path, fps: int) -> None:
-        """``fps``: at most 50, which is what a gif can show."""
+        """Begin the file; ``fps``: at most 50, which is what a gif can show.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        path.touch()
         self._path, self._fps = path, fps
         self._images: list[Image.Image] = []
         self._times: list[int] = []

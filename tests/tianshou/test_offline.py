@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,6 +106,15 @@ def test_algorithms_learn_from_the_record_alone(chain: Chain) -> None:
         assert summary["eval"]["episode_count"] == 2
         assert [(saved["updates"], saved["env_steps"]) for saved in manifest["checkpoints"]] == [(20, 0), (40, 0)]
         assert not manifest["telemetry"]["warnings"]
+
+
+def test_what_is_shown_counts_updates(chain: Chain) -> None:
+    machine, run_id = chain.machine, chain.learned[0]
+    listed = machine.run("runs", "ls", "--algo", "discrete_bcq").splitlines()
+    assert "  40 updates  " in next(line for line in listed if line.startswith(run_id))
+    shown = machine.run("runs", "show", run_id)
+    assert re.search(r"^steps +40 of 40 updates$", shown, re.MULTILINE)
+    assert re.search(r"^speed +- steps/s, ", shown, re.MULTILINE)  # it took none
 
 
 def test_resumed_equals_uninterrupted_whether_it_was_evaluated_or_not(chain: Chain) -> None:

@@ -26,7 +26,7 @@ async function open() {
   for (const link of document.querySelectorAll("[data-nav]")) {
     if (link.dataset.nav === shown) link.setAttribute("aria-current", "page");
   }
-  page.className = `page ${shown}`;
+  page.className = `page page-${shown}`;
   const { show } = await import(`./${shown}.js`);
   show(page, name);
 }

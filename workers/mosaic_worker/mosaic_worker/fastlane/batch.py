@@ -116,7 +116,7 @@ class Procgen(Batch):
 class EnvPool(Batch):
     """EnvPool's: the newest image of what an agent sees, else what the environment draws."""
 
-    _DRAW = ("classic_control", "box2d", "toy_text", "minigrid")
+    _DRAW = ("classic_control", "box2d")
     """Those that were seen to draw. Others end the process (MuJoCo) or were not tried."""
 
     def outcome(self, env: Any, result: Any) -> Optional[Step]:
@@ -133,7 +133,7 @@ class EnvPool(Batch):
 
     def picture(self, env: Any, index: int) -> Any:
         """The newest image, or a drawing where the environments all rest."""
-        images, family = self.result[0], type(env).__module__.split(".")[1]
+        images, family = self.result[0], _family(env)
         if getattr(images, "ndim", 0) == 4 and images.dtype == self._np.uint8 and min(images.shape[2:]) >= 16:
             place = index if self._ids is None else int(self._np.flatnonzero(self._ids == index)[0])
             return _newest(images[place], _is_gray(env))
@@ -145,6 +145,12 @@ class EnvPool(Batch):
             return env.render(env_ids=[index])[0]
         finally:
             env._render_mode = mode
+
+
+def _family(env: Any) -> str:
+    """The part of EnvPool that ``env`` comes from, in front of anything that a class is derived from."""
+    modules = [kind.__module__.split(".") for kind in type(env).__mro__]
+    return next((parts[1] for parts in modules if parts[0] == "envpool" and parts[1:] and parts[1] != "python"), "?")
 
 
 def _is_gray(env: Any) -> bool:

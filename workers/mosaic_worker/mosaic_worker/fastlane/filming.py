@@ -5,6 +5,7 @@ is wrapped around it: what a script finds in it is what it would find without, a
 their own.
 """
 
+import inspect
 from functools import lru_cache
 from typing import Any, Callable, Tuple
 
@@ -61,12 +62,11 @@ def _again(make: Callable[..., Any], arguments: Any, watcher: Callable[[], Watch
 @lru_cache(maxsize=None)
 def _filmed(plain: Any, watcher: Callable[[], Watcher], step: str) -> Any:
     """The class ``plain`` with a watcher for each instance."""
-    take, reset, close = getattr(plain, step), plain.reset, plain.close
+    reset, close = plain.reset, plain.close
 
-    def seen(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = take(self, *args, **kwargs)
-        found = self._mosaic_watcher
+    def saw(self: Any, result: Any) -> Any:
         try:
+            found = self._mosaic_watcher
             if found is None:
                 found = self._mosaic_watcher = watcher()
             found.saw(self, result)
@@ -96,7 +96,17 @@ def _filmed(plain: Any, watcher: Callable[[], Watcher], step: str) -> Any:
                 rest[0] = {name: value for name, value in rest[0].items() if name != "_mosaic_watcher"}
             return (_again, (make, arguments, watcher, step), *rest)
 
-    setattr(Filmed, step, seen)
+    setattr(Filmed, step, _stepping(getattr(plain, step), saw))
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(Filmed, name, getattr(plain, name))
     return Filmed
+
+
+def _stepping(take: Callable[..., Any], saw: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """``take``, and a look at what it gives; the usual signatures as they are, since any other takes longer to call."""
+    names = inspect.getfullargspec(take)[:3]
+    if names == (["self", "action"], None, None):
+        return lambda self, action: saw(self, take(self, action))
+    if names == (["self", "actions"], None, None):
+        return lambda self, actions: saw(self, take(self, actions))
+    return lambda self, *args, **kwargs: saw(self, take(self, *args, **kwargs))

@@ -16,15 +16,17 @@ class Single(Watcher):
         self._total, self._length = 0.0, 0
 
     def saw(self, env: Any, result: Any) -> None:
-        """A step was taken."""
-        reward, over = self.outcome(env, result)
-        self._total += reward
+        """A step was taken, by Gymnasium's five values, or the four of gym before 0.26."""
+        self._total += result[1]
         self._length += 1
         if self._camera.wish[0]:
-            self._camera.look(env, reward, self._length)
-        if over:
-            self._camera.episode(self._total)
-            self.reset()
+            self._camera.look(env, result[1], self._length)
+        if result[2] or result[-2]:
+            self._end()
+
+    def _end(self) -> None:
+        self._camera.episode(float(self._total))
+        self.reset()
 
     def reset(self) -> None:
         """An episode begins, whether the one before has ended or not."""
@@ -36,12 +38,19 @@ class Single(Watcher):
         """Let others have the lane."""
         self._camera.close()
 
+
+class _Team(Single):
+    def saw(self, env: Any, result: Any) -> None:
+        """A step was taken."""
+        reward, over = self.outcome(env, result)
+        super().saw(env, (None, reward, over, over, None))
+
     def outcome(self, env: Any, result: Any) -> Tuple[float, bool]:
-        """The reward of a step, and whether it ended the episode: Gymnasium's five values, or gym's four."""
-        return float(result[1]), bool(result[2] or (len(result) == 5 and result[3]))
+        """All agents' reward, and whether their episode ended."""
+        raise NotImplementedError
 
 
-class Parallel(Single):
+class Parallel(_Team):
     """PettingZoo's, where all agents step at once: the reward is their sum."""
 
     def outcome(self, env: Any, result: Any) -> Tuple[float, bool]:
@@ -49,7 +58,7 @@ class Parallel(Single):
         return math.fsum(result[1].values()), not env.agents
 
 
-class Turns(Single):
+class Turns(_Team):
     """PettingZoo's, where one agent steps after the other: the reward is the sum of what each step brought."""
 
     def outcome(self, env: Any, result: Any) -> Tuple[float, bool]:

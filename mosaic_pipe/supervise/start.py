@@ -115,8 +115,11 @@ def worker_variables(spec: RunSpec, environment: Environment, gpus: Sequence[str
 def _filming(variables: Mapping[str, str]) -> dict[str, str]:
     """What makes every Python of the run look for environments to film, before its own ``PYTHONPATH``."""
     path = [str(Path(fastlane.__file__).parent / "site"), *filter(None, [variables.get("PYTHONPATH")])]
-    # SDL, which draws, would take SIGTERM for itself where nobody else has it
-    return {"PYTHONPATH": os.pathsep.join(path), "SDL_NO_SIGNAL_HANDLERS": "1"}
+    return {
+        "PYTHONPATH": os.pathsep.join(path),
+        "SDL_NO_SIGNAL_HANDLERS": "1",  # SDL, which draws, would take SIGTERM for itself where nobody else has it
+        "SDL_AUDIODRIVER": os.environ.get("SDL_AUDIODRIVER", "dummy"),  # and fills the log where there is no sound
+    }
 
 
 def choose_gpus(resources: Resources) -> list[str]:

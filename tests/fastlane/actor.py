@@ -11,7 +11,7 @@ import os
 import pickle
 import sys
 import time
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from mosaic_worker.errors import UserError
@@ -23,7 +23,7 @@ class Env:
     """Ten steps of reward 1 an episode; a picture of 4 by 6 pixels that counts."""
 
     render_mode = "rgb_array"
-    metadata: dict[str, Any] = {"render_modes": ["rgb_array"], "name": "counting"}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "name": "counting"}
     length = drawn = 0
 
     @property
@@ -76,7 +76,7 @@ class Nothing(Env):
 
 class Blind(Env):
     render_mode = ""
-    metadata: dict[str, Any] = {}
+    metadata: ClassVar[dict[str, Any]] = {}
 
 
 class Window(Env):

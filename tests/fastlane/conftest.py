@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from ulid import ULID
-
-sys.path.insert(0, str(Path(__file__).parent))
-
 from audience import Stage
+from ulid import ULID
 
 from mosaic_pipe.fastlane.segment import Segment
 from mosaic_pipe.spec.schema import FastlaneSpec

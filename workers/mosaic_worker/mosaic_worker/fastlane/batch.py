@@ -138,7 +138,9 @@ class EnvPool(Batch):
             place = index if self._ids is None else int(self._np.flatnonzero(self._ids == index)[0])
             return _newest(images[place], _is_gray(env))
         if family not in self._DRAW or env.is_async:
-            raise UserError(f"EnvPool's {family} environments show no pictures" + " in asynchronous mode" * env.is_async)
+            raise UserError(
+                f"EnvPool's {family} environments show no pictures" + " in asynchronous mode" * env.is_async
+            )
         mode = getattr(env, "_render_mode", None)
         env._render_mode = "rgb_array"
         try:

@@ -35,9 +35,22 @@ def draws_old_way(env: Any) -> bool:
 
 def name_of(env: Any) -> str:
     """The id that ``env`` is registered by, else what it calls itself."""
-    spec = getattr(env, "spec", None)
+    spec = getattr(env.unwrapped, "spec", None)
     found = getattr(spec, "id", None) or (getattr(env, "metadata", None) or {}).get("name")
     return str(found or type(env.unwrapped).__name__)
+
+
+class FirstName:
+    """:func:`name_of`, as an environment was called at first: a library may register it again, by a name of its own."""
+
+    def __init__(self, env: Any) -> None:
+        self._known, self._name = env.unwrapped, name_of(env)
+
+    def __call__(self, env: Any) -> str:
+        """What ``env`` is called, which may have become another one inside the same wrappers."""
+        if env.unwrapped is not self._known:
+            self._known, self._name = env.unwrapped, name_of(env)
+        return self._name
 
 
 def _refuse_mujoco(env: Any) -> None:

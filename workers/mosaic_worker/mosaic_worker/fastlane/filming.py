@@ -7,7 +7,7 @@ their own.
 
 import inspect
 from functools import lru_cache
-from typing import Any, Callable, Tuple
+from typing import Any, Callable, Iterator, Tuple
 
 
 class Watcher:
@@ -24,10 +24,13 @@ class Watcher:
 
 
 def film(env: Any, watcher: Callable[[], Watcher], step: str = "step") -> Any:
-    """Have ``env`` watched, which has ``reset``, ``close`` and the method ``step``; returns it. Never fails."""
+    """Have ``env`` watched, which has ``reset``, ``close`` and the method ``step``; returns it. Never fails.
+
+    Where it, or what it is wrapped around, is watched already, nothing changes.
+    """
     try:
-        if not _is_filmed(env):
-            env.__class__ = _filmed(type(env), watcher, step)
+        if not any(_is_filmed(one) or getattr(type(one), "has_camera", False) for one in _layers(env)):
+            env.__class__ = _filmed(type(env), watcher, step)  # type: ignore[arg-type]
     except Exception:  # noqa: S110 - one that cannot have another class has no camera
         pass
     return env
@@ -35,19 +38,25 @@ def film(env: Any, watcher: Callable[[], Watcher], step: str = "step") -> Any:
 
 def let_go(env: Any) -> None:
     """Take the cameras out of ``env`` and of what it is wrapped around: somebody else films it."""
-    while env is not None:
-        if _is_filmed(env):
-            watcher = env._mosaic_watcher
-            env.__class__ = type(env)._mosaic_plain
+    for one in _layers(env):
+        if _is_filmed(one):
+            watcher = one._mosaic_watcher
+            one.__class__ = type(one)._mosaic_plain
             if watcher is not None:
                 watcher.close()
-        env = vars(env).get("env") if hasattr(env, "__dict__") else None
 
 
 def unfilmed(make: Callable[..., Any]) -> Callable[..., Any]:
     """What ``make`` was before it put cameras in."""
     plain: Callable[..., Any] = getattr(make, "_mosaic_plain", make)
     return plain
+
+
+def _layers(env: Any) -> Iterator[Any]:
+    """``env``, and what it is wrapped around."""
+    while env is not None:
+        yield env
+        env = vars(env).get("env") if hasattr(env, "__dict__") else None
 
 
 def _is_filmed(env: Any) -> bool:

@@ -1,5 +1,6 @@
-"""Waiting for the libraries that make environments; what is done to them is in ``making``, which costs more to import."""
+"""Waiting for the libraries that make environments. What is done to them is in ``making``, imported with the first."""
 
+import contextlib
 import functools
 import importlib
 from typing import Any
@@ -23,7 +24,5 @@ def install() -> None:
 
 
 def _treat(treatment: str, module: Any) -> None:
-    try:
+    with contextlib.suppress(Exception):  # the program goes on without live frames
         getattr(importlib.import_module("mosaic_worker.fastlane.making"), treatment)(module)
-    except Exception:  # noqa: S110 - the program goes on without live frames
-        pass

@@ -42,6 +42,7 @@ def pettingzoo(module: Any) -> None:
 
 def envpool(registration: Any) -> None:
     """EnvPool's ``make`` and its like."""
+
     def film_pool(pool: Any, task: str = "", *_: Any, **__: Any) -> Any:
         film(pool, EnvPool, "recv")
         pool._mosaic_task = task
@@ -54,6 +55,7 @@ def envpool(registration: Any) -> None:
 
 def procgen(module: Any) -> None:
     """Procgen's ``ProcgenEnv``."""
+
     def film_games(envs: Any, *_: Any, env_name: str = "", **__: Any) -> Any:
         return film(envs, Procgen)
 
@@ -90,7 +92,7 @@ def _replace(module: Any, name: str, act: Callable[..., Any], given: Callable[[A
 
 
 def _drawing(registration: Any, args: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
-    """``kwargs``, and ``render_mode="rgb_array"`` where the caller left it open and the environment says it has that."""
+    """``kwargs``, with ``render_mode="rgb_array"`` where the caller leaves it open and the environment has that."""
     try:
         named = args[0] if args else kwargs["id"]
         if isinstance(named, str):

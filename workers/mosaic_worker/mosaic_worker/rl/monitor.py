@@ -6,17 +6,19 @@ import gymnasium
 import numpy as np
 
 from mosaic_worker.fastlane.camera import Camera
-from mosaic_worker.fastlane.drawing import draw, name_of
+from mosaic_worker.fastlane.drawing import FirstName, draw
 from mosaic_worker.fastlane.filming import let_go
 
 
 class Monitor(gymnasium.Wrapper):
     """Innermost: sees raw rewards and real resets, and has the environment's camera."""
 
+    has_camera = True
+
     def __init__(self, env: gymnasium.Env) -> None:
         let_go(env)  # one camera is enough
         super().__init__(env)
-        self._camera = Camera(draw, name_of)
+        self._camera = Camera(draw, FirstName(env))
         self.seed: Optional[int] = None
         self.random: Any = None
         """The state of the environment's generator before its last reset."""

@@ -15,7 +15,7 @@ from mosaic_worker.protocol import ENV_FASTLANE, ENV_SCRATCH
 from mosaic_pipe.fastlane.reader import Frame, LaneStatus, Reader
 from mosaic_pipe.fastlane.segment import Segment
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parent / "fastlane"
 PATIENCE = 120.0
 
 

@@ -18,11 +18,11 @@ def registration(registration: Any) -> None:
     _replace(registration, "make", _film_single, lambda args, kwargs: _drawing(registration, args, kwargs))
 
 
-def _film_single(env: Any, *_: Any) -> Any:
+def _film_single(env: Any, *_: Any, **__: Any) -> Any:
     return film(env, Single)
 
 
-def _film_vector(envs: Any, *_: Any) -> Any:
+def _film_vector(envs: Any, *_: Any, **__: Any) -> Any:
     """Environments of their own have theirs, those in other processes there."""
     if hasattr(envs, "envs"):
         for env in envs.envs:

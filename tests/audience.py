@@ -16,7 +16,7 @@ from mosaic_pipe.fastlane.reader import Frame, LaneStatus, Reader
 from mosaic_pipe.fastlane.segment import Segment
 
 HERE = Path(__file__).parent / "fastlane"
-PATIENCE = 60.0
+PATIENCE = 300.0
 
 
 class Audience:

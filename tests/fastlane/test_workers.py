@@ -54,7 +54,7 @@ def differences(machine: Machine, one: str, other: str) -> Any:
 
 
 def test_cleanrl_learns_the_same_off_unwatched_and_watched(machine: Machine) -> None:
-    spec = ["worker=cleanrl", "total_timesteps=16384"]
+    spec = ["worker=cleanrl", "total_timesteps=8192"]
     machine.run(*spec, *SHORT, "fastlane=off")
     machine.run(*spec, *SHORT)
     process, audience = start(machine, *spec)
@@ -70,8 +70,8 @@ def test_cleanrl_learns_the_same_off_unwatched_and_watched(machine: Machine) -> 
 
 
 def test_a_curriculum_whose_pictures_grow(machine: Machine) -> None:
-    stages = ["curriculum.stages.0.until=steps>=1500", "curriculum.stages.1.until=steps>=1500"]
-    spec = ["worker=cleanrl", "curriculum=doorkey_short", "total_timesteps=6144", "algo.num_envs=2", *stages]
+    stages = ["curriculum.stages.0.until=steps>=500", "curriculum.stages.1.until=steps>=500"]
+    spec = ["worker=cleanrl", "curriculum=doorkey_short", "total_timesteps=2560", "algo.num_envs=2", *stages]
     machine.run(*spec, *SHORT, "fastlane=off", "+env.kwargs.max_steps=100")
     process, audience = start(machine, *spec, "+env.kwargs.max_steps=100")
     audience.watch_until(lambda: process.poll() is not None)

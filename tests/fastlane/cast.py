@@ -11,7 +11,9 @@ import gymnasium
 
 def make(how: str) -> Any:
     if how in ("fork", "spawn"):
-        return gymnasium.vector.AsyncVectorEnv([lambda: gymnasium.make("CartPole-v1", max_episode_steps=100)] * 2, context=how)
+        return gymnasium.vector.AsyncVectorEnv(
+            [lambda: gymnasium.make("CartPole-v1", max_episode_steps=100)] * 2, context=how
+        )
     if how == "parallel":
         from mpe2 import simple_spread_v3
 

@@ -1,11 +1,15 @@
 """Acting on a library at the moment that a program imports it, and not before."""
 
-import importlib.abc
+from __future__ import annotations
+
 import importlib.util
 import sys
-from typing import Any, Callable, Set
 
-Act = Callable[[Any], None]
+TYPE_CHECKING = False  # typing, and importlib.abc, cost every start of a Python more than all the rest here
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    Act = Callable[[Any], None]
 
 
 def when_imported(name: str, act: Act) -> None:
@@ -16,14 +20,14 @@ def when_imported(name: str, act: Act) -> None:
     if name in sys.modules:
         act(sys.modules[name])
     else:
-        sys.meta_path.insert(0, _Finder(name, act))
+        sys.meta_path.insert(0, _Finder(name, act))  # type: ignore[arg-type]
 
 
-class _Finder(importlib.abc.MetaPathFinder):
+class _Finder:
     def __init__(self, name: str, act: Act) -> None:
         self._name, self._act = name, act
         self._many = name.endswith(".")
-        self._searching: Set[str] = set()
+        self._searching: set[str] = set()
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
         found = fullname.startswith(self._name) if self._many else fullname == self._name

@@ -1,11 +1,16 @@
 """Waiting for the libraries that make environments. What is done to them is in ``making``, imported with the first."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 import importlib
-from typing import Any
 
 from mosaic_worker.imports import when_imported
+
+TYPE_CHECKING = False  # see ``imports``
+if TYPE_CHECKING:
+    from typing import Any
 
 _MODULES = {
     "gymnasium.envs.registration": "registration",

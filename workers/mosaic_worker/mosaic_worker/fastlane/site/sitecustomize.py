@@ -3,19 +3,19 @@
 The interpreter's own ``sitecustomize`` runs as well. This may be any Python, without the kit.
 """
 
+from __future__ import annotations
+
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import module_from_spec, spec_from_file_location
-from types import ModuleType
-from typing import Optional
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib would cost every start
 
 
-def _execute(name: str, spec: Optional[ModuleSpec]) -> None:
+def _execute(name: str, spec: ModuleSpec | None) -> None:
     if spec is not None and spec.loader is not None:
-        module: ModuleType = module_from_spec(spec)
+        module = module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)
 

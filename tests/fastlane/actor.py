@@ -83,6 +83,15 @@ class Window(Env):
     render_mode = "human"
 
 
+class Mujoco(Env):
+    """Without a screen, drawing would end the process."""
+
+    __module__ = "gymnasium.envs.mujoco.ant"
+
+    def render(self) -> Any:
+        os.abort()
+
+
 class Slow(Env):
     """5 ms of drawing for each picture."""
 
@@ -121,6 +130,7 @@ def main(kind: str, count: int) -> None:
     if kind in ("copies", "closed"):
         envs = globals()[kind]()
     else:
+        sys.modules["mujoco"] = sys.modules["__main__"]
         envs = [film(globals()[kind](), Single) for _ in range(count)]
     for env in envs:
         assert type(env).__name__ == (kind if kind[0].isupper() else "Env")

@@ -66,13 +66,14 @@ def test_the_rolling_return_is_unknown_before_an_episode_has_ended(stage: Stage)
         ("Nothing", "its render() gives no picture"),
         ("Window", "it was made with render_mode='human': there is no second picture beside that"),
         ("Blind", "it was made with render_mode='': there is no second picture beside that"),
+        ("Mujoco", "MuJoCo draws without a screen only with MUJOCO_GL=egl or osmesa set before the run"),
         ("Raising", "drawing failed: ValueError: no brush"),
     ],
 )
 def test_without_a_picture_it_is_told_why_and_training_goes_on(
     stage: Stage, kind: str, note: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    actor = stage.act(kind)
+    actor = stage.act(kind, DISPLAY="", MUJOCO_GL="")
     stage.audience.watch_until(lambda: stage.audience.status().note)
     assert stage.audience.status().note == note
     for _ in range(4):

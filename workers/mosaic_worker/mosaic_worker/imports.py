@@ -20,7 +20,7 @@ def when_imported(name: str, act: Act) -> None:
     if name in sys.modules:
         act(sys.modules[name])
     else:
-        sys.meta_path.insert(0, _Finder(name, act))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _Finder(name, act))
 
 
 class _Finder:

@@ -1,7 +1,8 @@
 """A process that shows frames as a worker's environments do, without a library: for tests of whoever watches.
 
-``python painter.py SEGMENT [--lanes N] [--size HxWxC …] [--fps F] [--note TEXT]``: with several sizes, lanes change
-from one to the next every 20 frames. ``--note``: no frames, and why. ``paint`` starts one in a test.
+``python painter.py SEGMENT [--lanes N] [--size HxWxC …] [--fps F] [--note TEXT] [--log FILE]``: with several sizes,
+lanes change from one to the next every 20 frames. ``--note``: no frames, and why. ``--log``: a byte for each frame.
+``paint`` starts one in a test.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def main() -> None:
     parser.add_argument("--size", nargs="+", default=["84x84x3"])
     parser.add_argument("--fps", type=float, default=60.0)
     parser.add_argument("--note", default="")
+    parser.add_argument("--log", type=Path, default=None)
     options = parser.parse_args()
     os.environ["MOSAIC_FASTLANE"] = options.segment
     from mosaic_worker.fastlane.segment import claim
@@ -41,6 +43,9 @@ def main() -> None:
             if lane.wanted() and not options.note:
                 pixels = painted(number, n, height, width, channels)
                 lane.write(pixels, height, width, channels, float(n), number / 10, 1000.0)
+                if options.log:
+                    with options.log.open("ab") as log:
+                        log.write(b".")
         number += 1
         time.sleep(1 / options.fps)
 

@@ -10,12 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from mosaic_pipe.base.processes import this_host
-from mosaic_pipe.cli.progress import budget
 from mosaic_pipe.store.attempts import is_gone
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs
 from mosaic_pipe.store.sweeps import Sweep
 from mosaic_pipe.sweep.status import DONE, PointStatus, counted, look_at
+from mosaic_pipe.telemetry.budget import budget
 
 if TYPE_CHECKING:
     from mosaic_pipe.launch.slurm.queue import Queue

@@ -1,4 +1,4 @@
-"""The ``mosaic-pipe`` command: ``runs``, ``sweep``, ``workers``, ``record``; everything else is Hydra's."""
+"""The ``mosaic-pipe`` command: its own subcommands, such as ``runs`` and ``view``; everything else is Hydra's."""
 
 from __future__ import annotations
 
@@ -48,6 +48,10 @@ def _command(arguments: list[str]) -> Callable[[], int]:
         from mosaic_pipe.cli import workers
 
         return lambda: workers.main(arguments[1:])
+    if name == "view":
+        from mosaic_pipe.cli import view
+
+        return lambda: view.main(arguments[1:])
     if name == "record":
         from mosaic_pipe.cli import record
 

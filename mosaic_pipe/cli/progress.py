@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from types import TracebackType
 
-from msgspec import UNSET
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as RichProgress
@@ -15,6 +14,7 @@ from mosaic_pipe.cli.tables import duration
 from mosaic_pipe.spec.schema import RunSpec
 from mosaic_pipe.store.states import State
 from mosaic_pipe.supervise.supervisor import Progress
+from mosaic_pipe.telemetry.budget import budget
 from mosaic_pipe.telemetry.fold import Summary
 
 PLAIN_SECONDS = 5.0
@@ -93,14 +93,3 @@ def numbers(progress: Progress, spec: RunSpec) -> str:
     if summary.sps and unit == "steps" and not progress.state.is_final:
         parts.append(f"ETA {duration((total - done) / summary.sps)}")
     return "  ".join(parts)
-
-
-def budget(summary: Summary, spec: RunSpec) -> tuple[int, int, str]:
-    """How much is done, of how much, of what."""
-    if spec.mode == "policy_eval":
-        return summary.eval_episodes, spec.eval.episodes * spec.eval.repeat, "episodes"
-    if spec.mode == "collect":
-        return summary.env_steps, spec.collect.steps, "steps"
-    if spec.algo.updates is not UNSET:
-        return summary.updates or 0, spec.algo.updates, "updates"
-    return summary.env_steps, spec.total_timesteps, "steps"

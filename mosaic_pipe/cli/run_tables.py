@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from mosaic_pipe.base.errors import Exit
-from mosaic_pipe.cli.progress import budget
 from mosaic_pipe.cli.tables import print_json, print_table, reached, steps_cell
 from mosaic_pipe.store.manifest import Manifest
 from mosaic_pipe.store.run_dir import RunDir
 from mosaic_pipe.store.runs import Runs, current_manifest
+from mosaic_pipe.telemetry.budget import budget
 
 _COLORS = {"COMPLETED": "green", "FAILED": "red", "TIMED_OUT": "red", "RUNNING": "cyan"}
 _COLUMNS = ("run", "state", "worker", "algo", "env", "seed", "sweep", "steps", "return", "age")

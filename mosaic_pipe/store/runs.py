@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from mosaic_worker.protocol import Failure
@@ -79,10 +79,22 @@ def current_manifest(run: RunDir, gone: IsGone = is_gone) -> Manifest:
         UserError: there is no readable manifest.
     """
     manifest = run.read_manifest()
-    if not _was_left(run, manifest, gone):
+    if not is_left(run, manifest.state, manifest.attempts, gone):
         return manifest
     manifest = run.read_manifest()  # it may have written the end before it went
-    return _write_end(run, manifest) if _was_left(run, manifest, gone) else manifest
+    return _write_end(run, manifest) if is_left(run, manifest.state, manifest.attempts, gone) else manifest
+
+
+def manifest_as_it_is(run: RunDir, gone: IsGone = is_gone) -> Manifest:
+    """As :func:`current_manifest`, for who only looks: nothing is written.
+
+    Raises:
+        UserError: there is no readable manifest.
+    """
+    manifest = run.read_manifest()
+    if is_left(run, manifest.state, manifest.attempts, gone):
+        _end(run, manifest)
+    return manifest
 
 
 def manifest_to_go_on_with(run: RunDir) -> Manifest | None:
@@ -160,11 +172,11 @@ def record_fold(manifest: Manifest, fold: Fold, skipped: Skipped) -> None:
     manifest.telemetry = fold.telemetry(skipped)
 
 
-def _was_left(run: RunDir, manifest: Manifest, gone: IsGone) -> bool:
-    """Whether nobody will write the end of the last attempt, and nobody has begun another one."""
-    if manifest.state.is_final or not manifest.attempts:
+def is_left(run: RunDir, state: State, attempts: Sequence[Attempt], gone: IsGone = is_gone) -> bool:
+    """Whether nobody will write the end of the last of ``attempts``, and nobody has begun another one."""
+    if state.is_final or not attempts:
         return False
-    attempt = manifest.attempts[-1]
+    attempt = attempts[-1]
     return gone(_owner(attempt)) and newest_attempt(run) <= attempt.number
 
 
@@ -179,6 +191,17 @@ def _owner(attempt: Attempt) -> Owner:
 
 
 def _write_end(run: RunDir, manifest: Manifest) -> Manifest:
+    _end(run, manifest)
+    try:
+        run.write_manifest(manifest, use_reserve=True)
+        run.release_reserve()
+    except OSError:
+        pass  # someone else's directory, or a full disk: what is shown is right all the same
+    return manifest
+
+
+def _end(run: RunDir, manifest: Manifest) -> None:
+    """Bring the last attempt of ``manifest`` to the end that its supervisor did not write."""
     fold, skipped = fold_attempts(run, manifest.attempts)
     record_fold(manifest, fold, skipped)
     attempt = manifest.attempts[-1]
@@ -188,9 +211,3 @@ def _write_end(run: RunDir, manifest: Manifest) -> Manifest:
         kind, reason = Failure.NODE_FAILURE, f"the Slurm job ended on {attempt.host} without writing the end of the run"
     manifest.failure = FailureReport(kind, reason, run.log_tail(attempt.number))
     attempt.failure, attempt.ended = kind, time.time()
-    try:
-        run.write_manifest(manifest, use_reserve=True)
-        run.release_reserve()
-    except OSError:
-        pass  # someone else's directory, or a full disk: what is shown is right all the same
-    return manifest

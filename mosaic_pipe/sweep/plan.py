@@ -65,10 +65,15 @@ def make_plan(wanted: Sequence[tuple[tuple[str, ...], RunSpec]], statuses: Seque
 
 def differences(old: RunSpec, new: RunSpec) -> Iterator[str]:
     """``key: old, now new`` for what makes two specs different experiments."""
-    before, after = dict(_leaves(msgspec.to_builtins(old))), dict(_leaves(msgspec.to_builtins(new)))
+    before, after = dict(leaves(old)), dict(leaves(new))
     for key in sorted({*before, *after}):
         if key.split(".")[0] not in _NO_DIFFERENCE and before.get(key) != after.get(key):
             yield f"{key}: {before.get(key, 'not set')}, now {after.get(key, 'not set')}"
+
+
+def leaves(spec: RunSpec) -> Iterator[tuple[str, Any]]:
+    """Dotted keys of a spec and their values."""
+    return _leaves(msgspec.to_builtins(spec))
 
 
 def _leaves(node: Any, path: str = "") -> Iterator[tuple[str, Any]]:

@@ -34,10 +34,14 @@ class Cell:
 def cells(statuses: Sequence[PointStatus]) -> list[Cell]:
     """The cells of a sweep, in the order of their first points; the number is the mean return of the last episodes."""
     groups: dict[str, list[PointStatus]] = {}
-    for status, telling in zip(statuses, _telling(statuses), strict=True):
-        name = " ".join(one for one in telling if not one.startswith("seed="))
+    for status, name in zip(statuses, cell_names(statuses), strict=True):
         groups.setdefault(name, []).append(status)
     return [_cell(name, group) for name, group in groups.items()]
+
+
+def cell_names(statuses: Sequence[PointStatus]) -> list[str]:
+    """The cell of each point; empty where there is but one."""
+    return [" ".join(one for one in telling if not one.startswith("seed=")) for telling in _telling(statuses)]
 
 
 def names(statuses: Sequence[PointStatus]) -> list[str]:

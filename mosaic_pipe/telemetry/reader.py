@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -17,6 +17,8 @@ from mosaic_pipe.telemetry.events import Event
 
 MAX_READ_LINE = 1 << 20
 """A line of this many bytes is not looked at; the kit writes none longer than 64 KiB."""
+
+E = TypeVar("E")
 
 _decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _KNOWN = frozenset(_struct.__struct_config__.tag for _struct in Event.__args__)
@@ -36,16 +38,16 @@ class Skipped(msgspec.Struct):
         return Skipped(*(mine + others for mine, others in counts))
 
 
-class EventReader:
-    """Yields the events of the file at ``path`` from where the last read ended."""
+class Reader(Generic[E]):
+    """Yields the events of the file at ``path`` from where the last read ended, as ``decoder`` sees them."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
+    def __init__(self, path: Path, decoder: msgspec.json.Decoder[E]) -> None:
+        self._path, self._decoder = path, decoder
         self._offset = 0
         self._in_oversize = False
         self.skipped = Skipped()
 
-    def read(self, *, final: bool = False) -> Iterator[Event]:
+    def read(self, *, final: bool = False) -> Iterator[E]:
         """The events of whole lines that were not read yet; none where there is no file.
 
         Args:
@@ -79,21 +81,28 @@ class EventReader:
             return data[data.find(b"\n") + 1 : end]
         return data[:end]
 
-    def _decode(self, lines: bytes) -> Iterator[Event]:
+    def _decode(self, lines: bytes) -> Iterator[E]:
         try:
-            yield from _decoder.decode_lines(lines)  # all at once: several times faster than line by line
+            yield from self._decoder.decode_lines(lines)  # all at once: several times faster than line by line
         except (msgspec.DecodeError, UnicodeDecodeError):
             yield from filter(None, map(self._decode_line, lines.split(b"\n")))
 
-    def _decode_line(self, line: bytes) -> Event | None:
+    def _decode_line(self, line: bytes) -> E | None:
         try:
-            return _decoder.decode(line) if line.strip() else None
+            return self._decoder.decode(line) if line.strip() else None
         except (msgspec.DecodeError, UnicodeDecodeError):
             if _names_unknown_event(line):
                 self.skipped.unknown += 1
             else:
                 self.skipped.bad += 1
             return None
+
+
+class EventReader(Reader[Event]):
+    """Yields events by the schema."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, _decoder)
 
 
 def _names_unknown_event(line: bytes) -> bool:

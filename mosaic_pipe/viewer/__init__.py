@@ -1,0 +1,1 @@
+"""The web page: runs, curves and live frames in a browser. It reads; nothing here changes a run."""

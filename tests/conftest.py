@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from filelock import FileLock
@@ -13,17 +15,24 @@ from filelock import FileLock
 sys.path.insert(0, str(Path(__file__).parent))  # machine.py, for tests in subfolders
 
 from machine import ENV_PACKAGE, RANDOM_WORKER, REPOSITORY, Machine
+from scheduling import Scheduling, rank
 
 from mosaic_pipe.workers import uv
 
 sys.path.insert(0, str(ENV_PACKAGE))  # known_env, for what its episodes must be
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile torch, or Ray, each for itself
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests, a file's stay together, and so do all that need the one Slurm."""
-    for item in items:
-        group = "slurm" if item.get_closest_marker("slurm") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling:
+    """Several processes share the tests."""
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In one of several processes, what takes long comes first."""
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: rank(item.nodeid))
 
 
 @pytest.fixture(scope="session")

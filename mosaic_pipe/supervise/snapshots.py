@@ -21,6 +21,8 @@ from mosaic_pipe.watch.mailbox import LATEST, NOTE, WANTED
 if TYPE_CHECKING:
     from mosaic_pipe.watch.local import LocalLanes
 
+_IDLE_SECONDS = 1.0
+"""From a look to the next while nobody watches: each is a question to the file server, of each job of a cluster."""
 _LOOK_SECONDS = 0.5
 _FIRST_SECONDS = 0.1
 """Time for a first frame, so that the first picture is none of those that somebody else was shown long ago."""
@@ -56,6 +58,7 @@ class Snapshots:
         self._due = now + _LOOK_SECONDS
         try:
             if not self._is_wanted(now):
+                self._due = now + _IDLE_SECONDS
                 self._stop()
             elif self._lanes is None:
                 self._begin(now)

@@ -76,11 +76,14 @@ class Gif:
         self._path, self._fps = path, fps
         self._images: list[Image.Image] = []
         self._times: list[int] = []
+        self._last: Image.Image | None = None
         self._size = (0, 0)
 
     def add(self, image: Image.Image, at: int) -> None:
         """See :class:`Video`."""
-        image = image.convert("RGB")
+        if image is self._last:  # it is shown longer
+            return
+        self._last, image = image, image.convert("RGB")
         if self._size == (0, 0):
             self._size = _comfortable(image)
         small = _letterboxed(image, self._size).quantize(256, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)

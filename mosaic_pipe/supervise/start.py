@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mosaic_worker import fastlane
+
 from mosaic_pipe.base.errors import SpecError
 from mosaic_pipe.base.linux import die_with_parent
 from mosaic_pipe.base.processes import foreign_environment
@@ -106,6 +108,17 @@ def worker_variables(spec: RunSpec, environment: Environment, gpus: Sequence[str
         "PYTHONUNBUFFERED": "1",  # what was printed before a crash is in the log
         "PYTHONFAULTHANDLER": "1",
         **environment.variables,
+        **({} if spec.fastlane.mode == "off" else _filming(environment.variables)),
+    }
+
+
+def _filming(variables: Mapping[str, str]) -> dict[str, str]:
+    """What makes every Python of the run look for environments to film, before its own ``PYTHONPATH``."""
+    path = [str(Path(fastlane.__file__).parent / "site"), *filter(None, [variables.get("PYTHONPATH")])]
+    return {
+        "PYTHONPATH": os.pathsep.join(path),
+        "SDL_NO_SIGNAL_HANDLERS": "1",  # SDL, which draws, would take SIGTERM for itself where nobody else has it
+        "SDL_AUDIODRIVER": os.environ.get("SDL_AUDIODRIVER", "dummy"),  # and fills the log where there is no sound
     }
 
 

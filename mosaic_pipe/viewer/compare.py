@@ -93,10 +93,13 @@ def _together(series: Sequence[Series]) -> tuple[list[float], list[float], list[
     """Steps, and mean, lowest and highest of the seeds' means there."""
     if not series:
         return [], [], [], []
-    if len(series) == 1:
-        points = series[0].points()
-        return points.x, points.mean, points.mean, points.mean
     width = max(one.width for one in series)
+    first, last = (
+        min(min(one.buckets) * one.width for one in series),
+        max(max(one.buckets) * one.width for one in series),
+    )
+    while (last - first) / width > BUCKETS:
+        width *= 2
     for one in series:
         one.widen(width)
     wanted = sorted({index for one in series for index in one.buckets})

@@ -28,6 +28,7 @@ export async function chart(element, lines, { stages = [], legend = false, unit 
   const Plotly = await library();
   const grid = css("--line"), ink = css("--soft"), card = css("--card");
   const axis = { gridcolor: grid, zeroline: false, linecolor: grid, tickfont: { color: ink, size: 11 }, automargin: true, fixedrange: false };
+  const names = apart(stages.map((stage) => stage.name));
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: css("--font"), size: 12, color: css("--ink") },
     margin: { l: 8, r: 12, t: 8, b: small ? 4 : 8 }, hovermode: "x unified", showlegend: legend, uirevision: "keep",
@@ -36,7 +37,7 @@ export async function chart(element, lines, { stages = [], legend = false, unit 
     xaxis: { ...axis, title: small ? undefined : { text: unit, font: { size: 11, color: ink }, standoff: 6 }, showgrid: false, nticks: small ? 4 : undefined, exponentformat: "SI" },
     yaxis: { ...axis, nticks: small ? 4 : 6 },
     shapes: stages.slice(1).map((stage) => ({ type: "line", x0: stage.step, x1: stage.step, yref: "paper", y0: 0, y1: 1, line: { color: css("--accent"), width: 1, dash: "dot" } })),
-    annotations: small ? [] : stages.map((stage, i) => ({ x: i ? stage.step : 0, xanchor: "left", yref: "paper", y: 1, yanchor: "top", text: plain(stage.name), showarrow: false, font: { size: 10, color: ink }, xshift: 3 })),
+    annotations: small ? [] : stages.map((stage, i) => ({ x: i ? stage.step : 0, xanchor: "left", yref: "paper", y: 1, yanchor: "top", text: plain(names[i]), showarrow: false, font: { size: 10, color: ink }, xshift: 3 })),
   };
   const options = { responsive: true, displaylogo: false, scrollZoom: false, doubleClick: "reset",
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d", "zoomIn2d", "zoomOut2d"], displayModeBar: small ? false : "hover" };
@@ -56,6 +57,14 @@ function traces(line) {
   found.push({ ...base, y: smoothed ?? line.y, name: plain(line.name), line: { color: line.color, width: 1.8 }, marker: { color: line.color },
     hovertemplate: `%{y:.5~g}<extra>${plain(line.name)}</extra>` });
   return found;
+}
+
+// Names without the words that they all begin with.
+function apart(names) {
+  const parts = names.map((name) => name.split(/(?<=[-_/ ])/));
+  let same = 0;
+  while (names.length > 1 && parts.every((part) => part.length > same + 1 && part[same] === parts[0][same])) same += 1;
+  return parts.map((part) => part.slice(same).join(""));
 }
 
 // Means of so many values on either side.

@@ -12,7 +12,7 @@ export function number(value) {
   if (Number.isInteger(value)) return String(value).replace("-", "−");
   if (size >= 100) return value.toFixed(1).replace("-", "−");
   if (size >= 0.01) return value.toFixed(2).replace("-", "−");
-  return (size >= 0.001 ? value.toPrecision(3) : value.toExponential(2)).replaceAll("-", "−");
+  return (size >= 0.001 ? value.toPrecision(2) : value.toExponential(2)).replaceAll("-", "−");
 }
 
 export const count = (value) => (value === null || value === undefined ? "–" : whole.format(value));

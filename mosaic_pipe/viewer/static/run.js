@@ -128,7 +128,7 @@ function summaryCard(run) {
     fact("mean return", number(summary.episode_return_mean), "of the last 100 episodes"), fact("mean length", number(summary.episode_length_mean)),
     fact("episodes", count(summary.episodes || summary.eval_episodes)), fact("speed", summary.sps ? `${count(summary.sps)} steps/s` : "–"),
     fact("time", duration(summary.wall_time)), left === null ? null : fact("time left", duration(left)),
-    fact("CPU time", duration(cpu)), fact("memory", rss ? bytes(rss * 2 ** 20) : "–", "peak of the largest process"),
+    cpu ? fact("CPU time", duration(cpu)) : null, rss ? fact("memory", bytes(rss * 2 ** 20), "peak of the largest process") : null,
     fact("CPUs", spec.resources.cpus), spec.resources.gpus ? fact("GPUs", spec.resources.gpus) : null,
     fact("machine", last?.host ?? "–"), fact("started", age(provenance.created), moment(provenance.created))),
     evaluation.length ? [h("h3", {}, "Evaluation"), h("dl", { className: "facts" }, evaluation.map(([name, value]) => fact(name.replaceAll("_", " "), number(value))))] : null,

@@ -8,8 +8,8 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+from mosaic_worker.imports import when_imported
 
-from cleanrl_worker.imports import when_imported
 from cleanrl_worker.monitor import Counter
 
 REAL_GYM = ("procgen", "pettingzoo")

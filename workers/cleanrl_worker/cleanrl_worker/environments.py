@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium
 import numpy as np
+from mosaic_worker.fastlane.filming import unfilmed
 from mosaic_worker.rl.making import render_without_a_screen
 from mosaic_worker.session import Session
 from mosaic_worker.spec import Spec
@@ -78,7 +79,7 @@ def install(session: Session, spec: Spec) -> Environments:
         importlib.import_module(_REGISTERED_BY[spec.env.family])
     if spec.tracking.capture_video or spec.eval.video:
         render_without_a_screen()
-    original = gymnasium.make
+    original = unfilmed(gymnasium.make)  # the monitor has the camera, and stays when a stage's environment goes
 
     def shaped(id: str, **given: Any) -> gymnasium.Env:
         # rgb_array is what videos need, and costs nothing until something renders

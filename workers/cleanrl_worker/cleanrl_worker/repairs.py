@@ -5,7 +5,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-from cleanrl_worker.imports import when_imported
+from mosaic_worker.imports import when_imported
 
 
 def install() -> None:

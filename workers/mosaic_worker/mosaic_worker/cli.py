@@ -143,6 +143,7 @@ def _attempt(worker: Worker, spec: Spec, session: Session, heartbeat: Heartbeat)
         session.send_metrics()
         session.checkpoints.save(runtime.save_checkpoint)
         heartbeat.stop()  # nothing comes after the last word, however long the library takes to let go
+        session.relay()
         session.emit(ending, session.summary())
         return code
     except (Exception, SystemExit) as error:
@@ -157,6 +158,7 @@ def _failed(error: BaseException, session: Session) -> int:
     _log(f"error: {error}\n" if isinstance(error, UserError) else traceback.format_exc())
     failure = _failure_class(error, session.run_dir)
     reason = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+    session.relay()
     session.emit(Event.RUN_FAILED, {**session.summary(), "class": failure, "reason": reason})
     if failure == Failure.DISK_FULL:
         return ExitCode.DISK_FULL

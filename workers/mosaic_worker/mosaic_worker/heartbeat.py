@@ -30,6 +30,7 @@ class Heartbeat(threading.Thread):
                 life, since = self._session.life(), now
             payload = {**self._session.counts(), "idle": round(now - since, 3)}
             try:
+                self._session.relay()
                 self._session.beat(payload)
             except EventsLost as error:
                 self._session.give_up(error)

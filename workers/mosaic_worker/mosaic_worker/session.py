@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 from mosaic_worker.checkpoints import Checkpoints, Write
 from mosaic_worker.emitter import Emitter, Payload
 from mosaic_worker.errors import EventsLost, Stopped
+from mosaic_worker.fastlane.notices import Notices
 from mosaic_worker.files import fingerprint
 from mosaic_worker.protocol import Event
 
@@ -38,6 +39,7 @@ class Session:
         self._steps_before = 0
         self._emitter = emitter
         self._followers: List[Callable[[str, Payload], None]] = []
+        self._notices = Notices()
         self._beats = 0
         self._signs = 0
         self._started = time.monotonic()
@@ -188,6 +190,11 @@ class Session:
     def warning(self, message: str) -> None:
         """Something that the user should know, and that does not end the run."""
         self.emit(Event.WARNING, {"message": message})
+
+    def relay(self) -> None:
+        """Report the warnings that other processes of the run, or its cameras, have left. Called from any thread."""
+        for message in self._notices.new():
+            self.warning(message)
 
     def emit(self, event: str, payload: Payload) -> None:
         """Any event; the methods above are the usual ones."""

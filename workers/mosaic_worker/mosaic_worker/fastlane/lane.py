@@ -31,6 +31,8 @@ class Lane:
         self._words, self._reals = self._bytes.cast("Q"), self._bytes.cast("d")
         self._at = layout.lane_at(lane, capacity)
         self._wanted = (self._at + layout.WANTED_AT) >> 3
+        self.wish = self._words[self._wanted : self._wanted + 1]
+        """Its first item is 0 while nobody watches: the cheapest look; :meth:`wanted` clears what has expired."""
         self._newest = (self._at + layout.NEWEST_AT) >> 3
         self._slots = [layout.slot_at(lane, number, capacity) for number in range(layout.SLOTS)]
         self._reserved = [0] * layout.SLOTS
@@ -101,6 +103,10 @@ class Lane:
         self._fence.cross()
         words[slot] = sequence + 1
         words[self._newest] = self._frames = number
+
+    def call(self, label: str) -> None:
+        """Change what the environment is called."""
+        self._change_text(layout.LABEL_AT, layout.LABEL_BYTES, label)
 
     def say(self, note: str) -> None:
         """Tell why there is no picture; empty: there is one again."""

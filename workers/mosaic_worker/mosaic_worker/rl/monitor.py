@@ -5,12 +5,20 @@ from typing import Any, Dict, Optional, Tuple
 import gymnasium
 import numpy as np
 
+from mosaic_worker.fastlane.camera import Camera
+from mosaic_worker.fastlane.drawing import FirstName, draw
+from mosaic_worker.fastlane.filming import let_go
+
 
 class Monitor(gymnasium.Wrapper):
-    """Innermost: sees raw rewards and real resets."""
+    """Innermost: sees raw rewards and real resets, and has the environment's camera."""
+
+    has_camera = True
 
     def __init__(self, env: gymnasium.Env) -> None:
+        let_go(env)  # one camera is enough
         super().__init__(env)
+        self._camera = Camera(draw, FirstName(env))
         self.seed: Optional[int] = None
         self.random: Any = None
         """The state of the environment's generator before its last reset."""
@@ -20,6 +28,7 @@ class Monitor(gymnasium.Wrapper):
 
     def reset(self, *, seed: Optional[int] = None, options: Optional[Dict[str, Any]] = None) -> Any:
         """Start a new episode."""
+        self._camera.reset(self.length)
         self.seed, self.random = seed, random_of(self.env)
         self.episode_return, self.length = 0.0, 0
         return self.env.reset(seed=seed, options=options)
@@ -29,9 +38,17 @@ class Monitor(gymnasium.Wrapper):
         result = self.env.step(action)
         self.episode_return += float(result[1])  # float32 rewards would be summed as such
         self.length += 1
+        if self._camera.wish[0]:
+            self._camera.look(self.env, result[1], self.length)
         if result[2] or result[3]:
             self.finished = (float(self.episode_return), self.length)
+            self._camera.episode(self.episode_return)
         return result
+
+    def close(self) -> None:
+        """Let go of the environment."""
+        self._camera.close()
+        self.env.close()
 
 
 def random_of(env: Any) -> Any:

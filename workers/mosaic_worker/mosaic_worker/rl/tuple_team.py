@@ -21,7 +21,8 @@ class TupleTeam:
     def __init__(self, env: gymnasium.Env, max_cycles: int) -> None:
         self._env, self.max_cycles = env, max_cycles
         self.possible_agents = [f"agent_{number}" for number in range(len(env.action_space))]
-        self.metadata, self.render_mode = env.metadata, "rgb_array"  # asked for a picture, it says why there is none
+        self.metadata = {**env.metadata, "name": env.spec.id}
+        self.render_mode = "rgb_array"  # asked for a picture, it says why there is none
         self._observations: Tuple[np.ndarray, ...] = ()
         lows, highs = zip(*((space.low.ravel(), space.high.ravel()) for space in env.observation_space))
         self.state_space = Box(np.concatenate(lows), np.concatenate(highs), dtype=np.float32)

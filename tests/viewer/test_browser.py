@@ -161,6 +161,25 @@ def test_live_frames_curves_and_the_end(tab: Tab, machine: Machine) -> None:
     machine.wait_for(lambda: not segment.exists())
 
 
+def test_a_curriculum_as_cleanrl_trains_on_it(tab: Tab, machine: Machine) -> None:
+    """Rooms of 5x5, then of 16x16: another size of frames, while the page is open."""
+    stages = ("until=steps>=3000", "env_id=MiniGrid-DoorKey-16x16-v0")
+    overrides = [f"curriculum.stages.{number}.{stage}" for number, stage in enumerate(stages)]
+    overrides += ["curriculum.stages.1.until=steps>=1000000", "total_timesteps=1000000"]
+    machine.start("worker=cleanrl", "curriculum=doorkey_short", "+env.kwargs.max_steps=100", *overrides)
+    run_id = machine.wait_for_training([])
+    page = tab.open(Viewer(machine, run_id).url)
+    expect(page.locator(".stage.shown")).to_be_visible()
+    expect(page.locator(".lanes tbody tr")).to_have_count(4)
+    page.get_by_title("look at this one alone").first.click()
+    expect(page.locator(".lanes tbody tr")).to_have_count(1)
+    expect(page.locator(".stages .current")).to_contain_text("DoorKey-16x16")
+    expect(page.locator(".lanes")).to_contain_text("DoorKey-16x16")
+    token = "Number(document.querySelector('canvas').dataset.token)"
+    tab.wait(f"seen => {token} > seen + 3", page.evaluate(token))
+    expect(page.locator(".plot.tall .shapelayer path").first).to_be_attached()
+
+
 def test_closing_the_page_ends_the_wish_for_frames(browser: Browser, machine: Machine) -> None:
     machine.start(*LONG, "seed=1")
     run_id = machine.wait_for_training([])

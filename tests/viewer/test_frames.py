@@ -226,7 +226,8 @@ def test_without_frames_the_stream_says_why(add: AddRun) -> None:
     assert b"\xff\xd8" in part and len(part) > 2000
 
 
-def test_a_snapshot_of_nothing_says_why(add: AddRun, tmp_path: Path) -> None:
+def test_a_snapshot_of_nothing_says_why(add: AddRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mosaic_pipe.viewer.frames.SNAPSHOT_SECONDS", 0.5)
     run = add()
     with TestClient(make_app(tmp_path, TOKEN), base_url="http://localhost:8080") as client:
         client.get("/", params={"token": TOKEN})

@@ -12,6 +12,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = (
     r"tests/slurm/",  # there is one Slurm
+    r"tests/cleanrl/test_algorithms\.py",
     r"tests/conformance/test_worker\.py::\w+\[[a-z]+",  # each worker, and each case, is trained once
     r"tests/conformance/test_metrics\.py::\w+\[[^\]]+\]",
 )

@@ -50,7 +50,7 @@ class Trained:
 
 @pytest.fixture(scope="module")
 def trained(make_machine: Callable[[Path], Machine], tmp_path_factory: pytest.TempPathFactory) -> Trained:
-    machine, ids = make_machine(tmp_path_factory.mktemp("algorithms")), {}
+    machine, ids = make_machine(tmp_path_factory.mktemp("algorithms")), dict[str, str]()
     for name, overrides in RUNS.items():
         machine.run("worker=cleanrl", *overrides, "seed=2")
         (ids[name],) = set(machine.run_ids()) - set(ids.values())

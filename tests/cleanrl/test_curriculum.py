@@ -16,7 +16,7 @@ def until(*conditions: str) -> list[str]:
 
 def test_three_stages(machine: Machine) -> None:
     stages = until("steps>=2000", "steps>=2000")
-    machine.run("worker=cleanrl", "curriculum=babyai_goto", "total_timesteps=5500", *stages)
+    machine.run("worker=cleanrl", "curriculum=babyai_goto", "total_timesteps=5500", "algo.update_epochs=1", *stages)
     entered = machine.manifest()["stages"]
     assert [stage["env_id"] for stage in entered] == GOTO
     assert [stage["index"] for stage in entered] == [0, 1, 2]

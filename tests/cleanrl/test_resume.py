@@ -16,11 +16,11 @@ OFF_POLICY = ["algo.learning_starts=500", "algo.buffer_size=5000"]
 STAGES = [f"curriculum.stages.{number}.until=steps>={steps}" for number, steps in enumerate((2200, 1700, 1700))]
 RUNS = {
     "ppo": ["total_timesteps=16384"],
-    "ppo-minigrid": ["env=minigrid_doorkey_5x5", "total_timesteps=9216"],
+    "ppo-minigrid": ["env=minigrid_doorkey_5x5", "total_timesteps=9216", "algo.update_epochs=1"],
     "dqn": ["algo=dqn", "total_timesteps=13000", *OFF_POLICY],
     "ppo_continuous_action": ["algo=ppo_continuous_action", "env=pendulum", "total_timesteps=8192"],
     "sac_continuous_action": ["algo=sac_continuous_action", "env=pendulum", "total_timesteps=1100", *OFF_POLICY],
-    "curriculum": ["curriculum=babyai_doorkey", *STAGES, "total_timesteps=11000"],
+    "curriculum": ["curriculum=babyai_doorkey", *STAGES, "total_timesteps=11000", "algo.update_epochs=1"],
 }
 
 

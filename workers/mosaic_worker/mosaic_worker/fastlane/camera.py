@@ -11,7 +11,7 @@ from mosaic_worker.fastlane.lane import Lane
 from mosaic_worker.fastlane.picture import shrunk
 from mosaic_worker.fastlane.segment import attach
 
-SHARE = 0.08
+SHARE = 0.06
 """Of a process's time that all its cameras together take at most, but for a first picture: drawing may begin slowly."""
 ALPHA = 0.1
 """Weight of the newest episode in the rolling return."""

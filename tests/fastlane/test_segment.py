@@ -229,12 +229,12 @@ def test_the_layout_is_the_documented_one(segment: Segment, write: Callable[...,
     assert struct.unpack_from("<Q", data, 4096 + 64) == (1,)  # lane 0, newest frame
     assert data[4096 + 160 :].startswith(b"env 0\0")
     assert data[4096 + 256 :].startswith(b"note\0")
-    slot = 4096 + 4096 + 1 * 16384  # 128 + 12288 bytes, in whole pages
+    slot = 4096 + 4096 + 1 * 16384  # 1024 + 12288 bytes, in whole pages
     sequence, number, _, generation, height, width, channels = struct.unpack_from("<7Q", data, slot)
     assert (sequence % 2, number, generation, height, width, channels) == (0, 1, 1, 1, 2, 3)
     assert struct.unpack_from("<2d", data, slot + 56) == (1.0, 2.0)
     assert math.isnan(struct.unpack_from("<d", data, slot + 72)[0])
-    assert data[slot + 128 :].startswith(b"RGBrgb\0")
+    assert data[slot + 1024 :].startswith(b"RGBrgb\0")
     assert len(data) == 4096 + 3 * (4096 + 3 * 16384)
 
 

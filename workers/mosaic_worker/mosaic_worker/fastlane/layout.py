@@ -69,7 +69,9 @@ LAST_REWARD_AT = 56
 ROLLING_RETURN_AT = 64
 STEP_RATE_AT = 72
 """The three metrics are IEEE 754 doubles; NaN: not known."""
-PIXELS_AT = 128
+PIXELS_AT = 1024
+"""Far from where arrays begin in their page, which is 16 or 64 bytes from its start: where source and target are a
+little more than whole pages apart, each load waits for the store before it, and copying takes a tenth longer."""
 
 
 def slot_stride(capacity: int) -> int:

@@ -179,7 +179,7 @@ def test_a_curriculum_as_cleanrl_trains_on_it(tab: Tab, machine: Machine) -> Non
     token = "Number(document.querySelector('canvas').dataset.token)"
     tab.wait(f"seen => {token} > seen + 3", page.evaluate(token))
     page.set_viewport_size({"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    tab.wait("() => document.documentElement.scrollWidth <= 390")
     expect(page.locator(".plot.tall .shapelayer path").first).to_be_attached()
 
 

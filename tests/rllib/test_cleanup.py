@@ -41,8 +41,8 @@ def guard_of(supervisor: int) -> int:
 
 
 def in_shared_memory() -> set[Path]:
-    """What is there, without what Python's own shared memory makes: other tests' vectors of environments."""
-    return {path for path in Path("/dev/shm").iterdir() if not path.name.startswith("psm_")}
+    """What is there, without what other tests' vectors of environments and runs make there meanwhile."""
+    return {path for path in Path("/dev/shm").iterdir() if not path.name.startswith(("psm_", "mosaic_fl_"))}
 
 
 @pytest.mark.parametrize("victim", ["worker", "guard and supervisor"])
@@ -68,5 +68,6 @@ def test_nothing_is_left_after_kill_9(machine: Machine, victim: str) -> None:
         machine.run("worker=random", "algo=random", "total_timesteps=100")
     machine.wait_for(lambda: not scratch.exists(), seconds=5)
     machine.wait_for(lambda: in_shared_memory() <= shared_memory)
+    assert not list(Path("/dev/shm").glob(f"mosaic_fl_{machine.run_ids()[0]}_*"))
     assert not (Path.home() / "ray_results").exists()
     assert not (Path.home() / ".ray").exists()

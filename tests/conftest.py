@@ -21,6 +21,7 @@ from mosaic_pipe.workers import uv
 
 sys.path.insert(0, str(ENV_PACKAGE))  # known_env, for what its episodes must be
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes would compile torch, or Ray, each for itself
+os.environ["UV_COMPILE_BYTECODE"] = "0"  # most modules are never imported
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -71,7 +72,7 @@ def make_machine(stranger: Path, temporary: Path) -> Callable[[Path], Machine]:
 
     def make(folder: Path) -> Machine:
         made = Machine(stranger / "venv", stranger / "home", folder)
-        made.variables |= {"TMPDIR": str(temporary), "UV_COMPILE_BYTECODE": "0"}  # most modules are never imported
+        made.variables["TMPDIR"] = str(temporary)
         return made
 
     return make

@@ -12,6 +12,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 TOGETHER = (
     r"tests/slurm/",  # there is one Slurm
+    r"tests/cleanrl/test_agents\.py",
+    r"tests/cleanrl/test_algorithms\.py",
     r"tests/conformance/test_worker\.py::\w+\[[a-z]+",  # each worker, and each case, is trained once
     r"tests/conformance/test_metrics\.py::\w+\[[^\]]+\]",
 )
@@ -48,4 +50,4 @@ def rank(nodeid: str) -> int:
     """When a test's turn is; those of one rank keep their order."""
     if nodeid.split("/")[1] in SHORT:
         return 2
-    return 1 if nodeid.startswith(APART) else 0
+    return 1 if unit(nodeid) == nodeid else 0

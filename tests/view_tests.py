@@ -22,8 +22,8 @@ AddRun = Callable[..., RunDir]
 def golden(**changes: Any) -> Manifest:
     """A manifest of a completed run, with ``changes``; those of the spec under its keys."""
     manifest = msgspec.json.decode(GOLDEN.read_bytes(), type=Manifest)
-    of_spec = {key: changes.pop(key) for key in list(changes) if key in manifest.spec.__struct_fields__}
     run_id = changes.pop("run_id", None) or str(ULID())
+    of_spec = {key: changes.pop(key) for key in list(changes) if key in manifest.spec.__struct_fields__}
     manifest.run_id, manifest.sweep = run_id, of_spec.get("sweep")
     manifest.spec = msgspec.structs.replace(manifest.spec, **of_spec | {"run_id": run_id})
     for name, value in changes.items():

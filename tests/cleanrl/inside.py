@@ -69,6 +69,8 @@ if __name__ == "__main__":
     question, *files = sys.argv[1:]
     if question == "facts":
         print(json.dumps(facts(*files)))
+    elif question == "facts of each":
+        print(json.dumps([facts(file) for file in files]))
     else:
         pairs = zip(files[::2], files[1::2], strict=True)
         print(json.dumps([difference for pair in pairs for difference in differences(*pair)]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,24 +40,33 @@ def upstream(inputs: int, actions: int) -> dict[str, list[int]]:
     }
 
 
-@pytest.mark.parametrize(
-    ("overrides", "weights"),
-    [
-        (["env=minigrid_empty_5x5"], CNN),
-        (["env=babyai_gotoobj"], CNN),
-        (["env=minigrid_empty_5x5", "+algo.network=mlp"], mlp(147, 7)),
-        (["env=minigrid_empty_5x5", "+algo.network=library"], upstream(147, 7)),
-        (["env=cartpole"], upstream(4, 2)),
-        (["env=cartpole", "+algo.network=mlp"], mlp(4, 2)),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_networks(machine: Machine, overrides: list[str], weights: dict[str, Any]) -> None:
-    machine.run("worker=cleanrl", *overrides, "total_timesteps=1024")
-    found = ask(machine, "facts", newest_checkpoint(machine))
-    assert {name: shape for name, shape in found["parameters"].items() if name.endswith("weight")} == weights
-    assert found["finite"]
-    assert found["moments"]
+NETWORKS: dict[str, tuple[list[str], dict[str, Any]]] = {
+    "minigrid": (["env=minigrid_empty_5x5"], CNN),
+    "babyai": (["env=babyai_gotoobj"], CNN),
+    "minigrid-mlp": (["env=minigrid_empty_5x5", "+algo.network=mlp"], mlp(147, 7)),
+    "minigrid-library": (["env=minigrid_empty_5x5", "+algo.network=library"], upstream(147, 7)),
+    "cartpole": (["env=cartpole"], upstream(4, 2)),
+    "cartpole-mlp": (["env=cartpole", "+algo.network=mlp"], mlp(4, 2)),
+}
+
+
+@pytest.fixture(scope="module")
+def found(make_machine: Callable[[Path], Machine], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What is in a checkpoint of each."""
+    machine, checkpoints = make_machine(tmp_path_factory.mktemp("agents")), []
+    for overrides, _ in NETWORKS.values():
+        machine.run("worker=cleanrl", *overrides, "total_timesteps=1024", "tracking=none")
+        checkpoints.append(newest_checkpoint(machine))
+    return dict(zip(NETWORKS, ask(machine, "facts of each", *checkpoints), strict=True))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks(found: dict[str, Any], name: str) -> None:
+    state = found[name]
+    weights = {name: shape for name, shape in state["parameters"].items() if name.endswith("weight")}
+    assert weights == NETWORKS[name][1]
+    assert state["finite"]
+    assert state["moments"]
 
 
 def test_a_network_that_does_not_fit(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""CleanRL as a worker: every algorithm trains, unmodified, and gives what upstream gives by hand."""
+"""CleanRL as a worker: unmodified, it gives what upstream gives by hand."""
 
 from __future__ import annotations
 
@@ -8,59 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from cleanrl_machine import ask, python
+from cleanrl_machine import python
 from machine import Machine
-
-QUICK = ["total_timesteps=1500", "algo.learning_starts=500", "algo.buffer_size=1000"]
-RUNS = {
-    "ppo": ["env=acrobot", "total_timesteps=3000"],
-    "ppo-minigrid": ["algo=ppo", "env=minigrid_doorkey_5x5", "total_timesteps=3000"],
-    "dqn": ["algo=dqn", *QUICK],
-    "dqn-minigrid": ["algo=dqn", "env=minigrid_empty_5x5", *QUICK],
-    "c51": ["algo=c51", "env=mountaincar", *QUICK],
-    "c51-minigrid": ["algo=c51", "env=minigrid_empty_8x8", *QUICK],
-    "ppo_continuous_action": ["algo=ppo_continuous_action", "env=pendulum", "total_timesteps=4096"],
-    "sac_continuous_action": ["algo=sac_continuous_action", "env=pendulum", *QUICK],
-    "td3_continuous_action": ["algo=td3_continuous_action", "env=mountaincar_continuous", *QUICK],
-    "ddpg_continuous_action": ["algo=ddpg_continuous_action", "env=pendulum", *QUICK],
-}
-MODULES = {
-    "ppo": {"agent"},
-    "dqn": {"q_network", "target_network"},
-    "c51": {"q_network", "target_network"},
-    "ppo_continuous_action": {"agent"},
-    "sac_continuous_action": {"actor", "qf1", "qf2", "qf1_target", "qf2_target"},
-    "td3_continuous_action": {"actor", "target_actor", "qf1", "qf2", "qf1_target", "qf2_target"},
-    "ddpg_continuous_action": {"actor", "target_actor", "qf1", "qf1_target"},
-}
-
-
-@pytest.mark.parametrize("name", RUNS)
-def test_every_algorithm_trains(machine: Machine, name: str) -> None:
-    algo = name.partition("-")[0]
-    machine.run("worker=cleanrl", *RUNS[name], "seed=2")
-    manifest = machine.manifest()
-    assert manifest["state"] == "COMPLETED"
-    steps = manifest["summary"]["env_steps"]
-    assert 1400 < steps <= manifest["spec"]["total_timesteps"]
-
-    metrics: dict[str, object] = {}
-    for event in machine.events(kind="metrics"):
-        metrics.update(event["payload"])
-    losses = [key for key in metrics if key.startswith("losses/")]
-    assert losses, "no update was made"
-    assert "charts/SPS" in metrics
-    if steps >= 1500 and "mountaincar_continuous" not in RUNS[name][1]:
-        assert manifest["summary"]["episodes"] >= 3
-
-    assert list((machine.run_dir() / manifest["tracking"]["tensorboard"]).glob("events.out.tfevents.*"))
-    (checkpoint,) = manifest["checkpoints"]
-    state = ask(machine, "facts", machine.run_dir() / checkpoint["path"])
-    assert set(state["modules"]) == MODULES[algo]
-    assert state["finite"]
-    assert state["moments"]  # optimisers that have stepped
-    assert ("log_alpha" in state["values"]) == (algo == "sac_continuous_action")
-    assert (state["algo"], state["env_steps"]) == (algo, steps)
 
 
 @pytest.mark.parametrize(

@@ -15,19 +15,19 @@ def until(*conditions: str) -> list[str]:
 
 
 def test_three_stages(machine: Machine) -> None:
-    stages = until("steps>=8000", "steps>=8000")
-    machine.run("worker=cleanrl", "curriculum=babyai_goto", "total_timesteps=30000", *stages)
+    stages = until("steps>=2000", "steps>=2000")
+    machine.run("worker=cleanrl", "curriculum=babyai_goto", "total_timesteps=5500", "algo.update_epochs=1", *stages)
     entered = machine.manifest()["stages"]
     assert [stage["env_id"] for stage in entered] == GOTO
     assert [stage["index"] for stage in entered] == [0, 1, 2]
     assert entered[0]["env_steps"] == 0
     assert entered[0]["reason"] is None
     for before, stage in itertools.pairwise(entered):
-        assert stage["reason"].startswith("steps>=8000 (steps 8")
-        assert 8000 <= stage["env_steps"] - before["env_steps"] < 8600  # finished episodes count
+        assert stage["reason"].startswith("steps>=2000 (steps 2")
+        assert 2000 <= stage["env_steps"] - before["env_steps"] < 2600  # finished episodes count
     shown = machine.run("runs", "show", "last")
     assert "2 BabyAI-GoToObj-v0 from step" in shown
-    assert "after steps>=8000 (steps 8" in shown
+    assert "after steps>=2000 (steps 2" in shown
     manifest = machine.manifest()
     assert manifest["state"] == "COMPLETED"
     assert manifest["spec"]["env"]["id"] == GOTO[0]

@@ -12,17 +12,6 @@ import pytest
 from cleanrl_machine import python
 from machine import Machine
 
-OFF_POLICY = ["total_timesteps=700", "algo.learning_starts=500"]
-TRAINED = {
-    "ppo": ["env=acrobot", "total_timesteps=512"],
-    "ppo-minigrid": ["algo=ppo", "env=minigrid_empty_5x5", "total_timesteps=512", "+env.kwargs.max_steps=60"],
-    "ppo_continuous_action": ["env=pendulum", "total_timesteps=2048"],
-    "rpo_continuous_action": ["env=pendulum", "total_timesteps=2048"],
-    "c51": OFF_POLICY,
-    "sac_continuous_action": ["env=pendulum", *OFF_POLICY],
-    "td3_continuous_action": ["env=pendulum", *OFF_POLICY],
-}
-
 
 def evaluate(machine: Machine, *overrides: str) -> dict[str, Any]:
     """Evaluate, and return what the manifest says; ``eval.json`` says the same."""
@@ -65,16 +54,6 @@ def test_ppo_keeps_what_it_has_learned(machine: Machine) -> None:
     drawn = evaluate(machine, f"resume.run={trained}", "eval.deterministic=false", "seed=9", "env.id=CartPole-v0")
     assert drawn["return_max"] <= 200
     assert machine.manifest()["spec"]["seed"] == 9
-
-
-@pytest.mark.parametrize("name", TRAINED)
-def test_policies_of_every_kind_play(machine: Machine, name: str) -> None:
-    machine.run("worker=cleanrl", f"algo={name.partition('-')[0]}", *TRAINED[name], "tracking=none")
-    for deterministic in ("true", "false"):
-        settings = ["resume.run=last", "eval.episodes=2", f"eval.deterministic={deterministic}"]
-        result = evaluate(machine, *settings)
-        assert result["episode_count"] == 2
-        assert result == {**evaluate(machine, *settings), "batches": result["batches"]}
 
 
 def test_a_video_of_the_first_episode(machine: Machine) -> None:

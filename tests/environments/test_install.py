@@ -87,7 +87,6 @@ def test_an_install_that_fails_says_so(fresh: Machine) -> None:
 
 def test_sources_that_change_while_they_are_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MOSAIC_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("UV_COMPILE_BYTECODE", "0")
     project = shutil.copytree(RANDOM_WORKER, tmp_path / "random_worker")
     package = project / "random_worker"
     capabilities = read_capabilities(package / "capabilities.json")

@@ -166,6 +166,7 @@ def test_a_curriculum_as_cleanrl_trains_on_it(tab: Tab, machine: Machine) -> Non
     stages = ("until=steps>=3000", "env_id=MiniGrid-DoorKey-16x16-v0")
     overrides = [f"curriculum.stages.{number}.{stage}" for number, stage in enumerate(stages)]
     overrides += ["curriculum.stages.1.until=steps>=1000000", "total_timesteps=1000000"]
+    machine.run("workers", "install", "cleanrl")
     machine.start("worker=cleanrl", "curriculum=doorkey_short", "+env.kwargs.max_steps=100", *overrides)
     run_id = machine.wait_for_training([])
     page = tab.open(Viewer(machine, run_id).url)
@@ -177,6 +178,8 @@ def test_a_curriculum_as_cleanrl_trains_on_it(tab: Tab, machine: Machine) -> Non
     expect(page.locator(".lanes")).to_contain_text("DoorKey-16x16")
     token = "Number(document.querySelector('canvas').dataset.token)"
     tab.wait(f"seen => {token} > seen + 3", page.evaluate(token))
+    page.set_viewport_size({"width": 390, "height": 800})
+    tab.wait("() => document.documentElement.scrollWidth <= 390")
     expect(page.locator(".plot.tall .shapelayer path").first).to_be_attached()
 
 

@@ -28,7 +28,7 @@ export async function chart(element, lines, { stages = [], legend = false, unit 
   const Plotly = await library();
   const grid = css("--line"), ink = css("--soft"), card = css("--card");
   const axis = { gridcolor: grid, zeroline: false, linecolor: grid, tickfont: { color: ink, size: 11 }, automargin: true, fixedrange: false };
-  const names = apart(stages.map((stage) => stage.name));
+  const names = labels(element, lines, stages);
   const layout = {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { family: css("--font"), size: 12, color: css("--ink") },
     margin: { l: 8, r: 12, t: 8, b: small ? 4 : 8 }, hovermode: "x unified", showlegend: legend, uirevision: "keep",
@@ -57,6 +57,15 @@ function traces(line) {
   found.push({ ...base, y: smoothed ?? line.y, name: plain(line.name), line: { color: line.color, width: 1.8 }, marker: { color: line.color },
     hovertemplate: `%{y:.5~g}<extra>${plain(line.name)}</extra>` });
   return found;
+}
+
+// What to write where a stage begins; nothing where there is no room for it.
+function labels(element, lines, stages) {
+  const end = Math.max(...lines.map((line) => line.x.at(-1) ?? 0), 1);
+  return apart(stages.map((stage) => stage.name)).map((name, at) => {
+    const part = ((stages[at + 1]?.step ?? end) - stages[at].step) / end;
+    return part * element.clientWidth > 6 * name.length + 8 ? name : "";
+  });
 }
 
 // Names without the words that they all begin with.

@@ -55,7 +55,7 @@ export function show(page, id) {
     if (first) {
       main.querySelector("h2").textContent = first === "episode_return" ? "Return of episodes" : first.replace("eval/", "evaluation: ").replaceAll("_", " ");
       main.dataset.points = curves.series[first].x.length;
-      chart(main.querySelector(".plot"), [{ ...line(first, curves.series[first], 0), smooth: true }], { stages: curves.stages, unit });
+      chart(main.querySelector(".plot"), [{ ...line(first, curves.series[first], 0), band: false, smooth: true }], { stages: curves.stages, unit });
     }
     const rest = names.filter((name) => name !== first).sort((a, b) => rank(a) - rank(b) || a.localeCompare(b));
     rest.forEach((name, index) => draw(name, curves, index + 1));

@@ -11,7 +11,7 @@ from mosaic_worker.fastlane.lane import Lane
 from mosaic_worker.fastlane.picture import shrunk
 from mosaic_worker.fastlane.segment import attach
 
-SHARE = 0.08
+SHARE = 0.06
 """Of a process's time that all its cameras together take at most, but for a first picture: drawing may begin slowly."""
 ALPHA = 0.1
 """Weight of the newest episode in the rolling return."""
@@ -43,7 +43,7 @@ class Camera:
         self._pid = 0
         self._label = ""
         self._due = self._cost = 0.0
-        self._steps = 0
+        self._steps = self._pictures = 0
         self._rolling = math.nan
         self._newer = self._older = (0.0, 0)
 
@@ -111,14 +111,18 @@ class Camera:
         self._rest(now)
 
     def _rest(self, now: float) -> None:
-        """Decide when the next picture is due: cameras share their time equally.
+        """Decide when the next picture is due: cameras share their time equally, by what a picture costs on average.
 
-        One slow picture among quick ones does not count: it is the first, or the machine did something else.
+        The first one does not count, and one that took much longer than others not in full.
         """
         cost = time.monotonic() - now
+        self._pictures += 1
+        if self._pictures == 2:
+            self._cost = cost
+        elif self._pictures > 2:
+            self._cost += (min(cost, 4 * self._cost) - self._cost) / 5
         sharing = 1 + sum(due > now - 1.0 for camera, due in list(_filming.items()) if camera != id(self))
-        self._due = _filming[id(self)] = now + max(self._interval, min(cost, self._cost) * sharing / SHARE)
-        self._cost = cost
+        self._due = _filming[id(self)] = now + max(self._interval, self._cost * sharing / SHARE)
 
     def _mark(self, now: float, steps: int) -> None:
         if now - self._newer[0] >= SPAN:

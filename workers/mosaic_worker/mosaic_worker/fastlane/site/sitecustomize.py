@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 
 _HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - pathlib would cost every start
 
@@ -21,8 +21,11 @@ def _execute(name: str, spec: ModuleSpec | None) -> None:
 
 
 def _film() -> None:
-    """Have the kit watch imports: the one that this file is part of. Its folder, with other packages, is on no path."""
-    if "mosaic_worker" not in sys.modules:
+    """Have the kit watch imports: the interpreter's own, else the one that this file is part of.
+
+    The folder of that one, which may hold other packages, comes on no path.
+    """
+    if find_spec("mosaic_worker") is None:
         package = os.path.dirname(os.path.dirname(_HERE))  # noqa: PTH120
         init = os.path.join(package, "__init__.py")  # noqa: PTH118
         _execute("mosaic_worker", spec_from_file_location("mosaic_worker", init))

@@ -150,7 +150,7 @@ def age(size: Size, seconds: float) -> list[float]:
         ages: list[float] = []
         reader.want([0], 3600)
         end = time.perf_counter() + seconds
-        for _ in ticks(READER_HZ):
+        for _ in ticks(READER_HZ + 1.7):  # not a multiple of the writer's: all phases are met
             if time.perf_counter() > end:
                 return ages
             if frame := reader.frame(0, newest):

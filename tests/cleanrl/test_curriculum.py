@@ -24,7 +24,8 @@ def test_three_stages(machine: Machine) -> None:
     assert entered[0]["reason"] is None
     for before, stage in itertools.pairwise(entered):
         assert stage["reason"].startswith("steps>=2000 (steps 2")
-        assert 2000 <= stage["env_steps"] - before["env_steps"] < 2600  # finished episodes count
+        # environments change one by one, at the ends of their episodes, and finished episodes count
+        assert abs(stage["env_steps"] - before["env_steps"] - 2000) < 600
     shown = machine.run("runs", "show", "last")
     assert "2 BabyAI-GoToObj-v0 from step" in shown
     assert "after steps>=2000 (steps 2" in shown

@@ -14,6 +14,7 @@ from mosaic_worker.protocol import ENV_FASTLANE, ENV_SCRATCH
 
 from mosaic_pipe.fastlane.reader import Frame, LaneStatus, Reader
 from mosaic_pipe.fastlane.segment import Segment
+from mosaic_pipe.supervise import guard
 
 HERE = Path(__file__).parent / "fastlane"
 PATIENCE = 300.0
@@ -81,7 +82,7 @@ class Stage:
 
     def close(self) -> None:
         for process in self.started:
-            subprocess.run(["pkill", "-KILL", "--session", str(process.pid)], check=False)
+            guard.kill_attempt("no token", process.pid)
             process.communicate()
         self.audience.reader.close()
         self.segment.remove()

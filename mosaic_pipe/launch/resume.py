@@ -52,8 +52,9 @@ def _run(resume: dict[str, Any], runs: Runs) -> RunDir | None:
     """The run whose spec holds; None for a checkpoint from elsewhere."""
     if resume.get("run"):
         return _last(runs) if resume["run"] == "last" else runs.find(str(resume["run"]))
-    owner = RunDir(Path(resume["checkpoint"]).absolute().parent.parent)
-    return owner if owner.manifest_file.is_file() else None
+    folder = Path(resume["checkpoint"]).absolute().parent
+    owner = RunDir(folder.parent)
+    return owner if folder.name == "checkpoints" and owner.manifest_file.is_file() else None
 
 
 def _last(runs: Runs) -> RunDir:

@@ -115,11 +115,12 @@ def test_a_replay_buffer_that_is_too_large_stays_out(machine: Machine) -> None:
         (["mode=resume_training"], "mode=resume_training starts from a checkpoint\n  set resume.run=last"),
         (["mode=resume_training", "resume.run=last"], "no run has a checkpoint yet"),
         (["mode=resume_training", "resume.run=01ARZ"], "no run '01ARZ'"),
-        (["mode=resume_training", "resume.checkpoint=nowhere.pt"], "nowhere.pt: cannot be read: No such file"),
+        (["mode=resume_training", "resume.checkpoint=models/nowhere.pt"], "nowhere.pt: cannot be read: No such file"),
         (["resume.run=last"], "mode=train starts from nothing\n  set mode=resume_training"),
     ],
 )
 def test_nothing_to_resume_is_a_message(machine: Machine, overrides: list[str], said: str) -> None:
+    (machine.folder / "manifest.json").write_text("{}")  # of something else
     machine.run("worker=cleanrl", *overrides, expect=2)
     assert said in machine.stderr
     assert not machine.outputs.exists()

@@ -17,6 +17,9 @@ SECONDS = 120_000
 """Milliseconds that something may take on a loaded machine."""
 expect.set_options(timeout=SECONDS)
 
+FOREIGN = "rebound.example"
+"""A name that somebody has pointed at this machine."""
+
 
 def chromium() -> str | None:
     """Path of a Chromium; None: playwright's own. Installed where there is none.
@@ -52,7 +55,10 @@ def browsing() -> Iterator[Browser]:
     """Chromium for some tests."""
     path = chromium()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        names = f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1"
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage", names]
+        )
         try:
             yield browser
         finally:

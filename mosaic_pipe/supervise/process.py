@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from mosaic_worker.protocol import ENV_ATTEMPT, ENV_FASTLANE, ENV_SCRATCH, ENV_TOKEN
 
@@ -68,6 +69,18 @@ class WorkerProcess:
     def wait(self, seconds: float) -> bool:
         """Wait at most ``seconds`` for the process to end; whether it has."""
         return bool(self._poll.poll(seconds * 1000))
+
+    def used(self) -> tuple[float, float] | None:
+        """CPU seconds and MiB so far, as :class:`Exit` counts them; None where they cannot be seen."""
+        try:
+            stat, status = (
+                Path(f"/proc/{self.pid}/{name}").read_text("utf-8", "replace") for name in ("stat", "status")
+            )
+            ticks = sum(map(int, stat.rpartition(")")[2].split()[11:15]))  # utime, stime, cutime, cstime
+            peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM:"))
+        except (OSError, StopIteration):  # it has just ended
+            return None
+        return round(ticks / os.sysconf("SC_CLK_TCK"), 3), round(peak / 1024, 1)
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the worker itself, not to its children."""

@@ -144,6 +144,7 @@ class Supervisor:
         self._oom_killed, self._oom_kills = kills > self._oom_kills, kills
         due = time.monotonic() - self._written > MANIFEST_SECONDS
         if due or self._fold.checkpoints[-1:] != newest:
+            self._count_use(process.used())
             self._write()
         self._report()
 
@@ -196,11 +197,15 @@ class Supervisor:
         self._close_snapshots()
         attempt = self._attempt
         attempt.exit_code, attempt.signal = exit.code, exit.signal
-        attempt.cpu_seconds, attempt.peak_rss_mb = exit.cpu_seconds, exit.peak_rss_mb
-        self.manifest.resources = _used(self.manifest.attempts)
+        self._count_use((exit.cpu_seconds, exit.peak_rss_mb))
         oom_killed = self._oom_killed or _oom_kills() > self._oom_kills
         last_words = "".join(self._run.log_tail(attempt.number, lines=1))
         self._end(outcome(exit, self._fold.ending, self._stop, oom_killed=oom_killed, last_words=last_words))
+
+    def _count_use(self, used: tuple[float, float] | None) -> None:
+        if used:
+            self._attempt.cpu_seconds, self._attempt.peak_rss_mb = used
+            self.manifest.resources = _used(self.manifest.attempts)
 
     def _end(self, end: Outcome) -> None:
         """Write the last manifest, and show it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from browsing import Tab, browsing
+from browsing import FOREIGN, Tab, browsing
 from machine import Machine, kill
 from painter import paint
 from playwright.sync_api import Browser, expect
@@ -299,6 +299,36 @@ def test_nothing_that_a_run_says_becomes_markup(tab: Tab, machine: Machine) -> N
         page.wait_for_timeout(500)
         assert page.locator("img[src=x]").count() == 0
         assert page.locator("script:not([src])").count() == 0
+
+
+def test_a_wrong_token_and_a_foreign_name_see_nothing(browser: Browser, viewer: Viewer, past: Machine) -> None:
+    with browser.new_context() as context:
+        page = context.new_page()
+        for path in ("/", f"/run/{past.run_ids()[0]}", "/api/runs", "/static/app.js"):
+            for address in (viewer.base + path, f"{viewer.base}{path}?token=wrong"):
+                answer = page.goto(address)
+                assert answer is not None
+                assert answer.status == 403
+                assert past.run_ids()[0] not in page.content()
+            answer = page.goto(viewer.at(path).replace("127.0.0.1", FOREIGN))
+            assert answer is not None
+            assert answer.status == 421
+            assert past.run_ids()[0] not in page.content()
+
+
+def test_twenty_pages_at_once(browser: Browser, machine: Machine) -> None:
+    machine.start(*LONG, "seed=1")
+    run_id = machine.wait_for_training([])
+    viewer = Viewer(machine, run_id)
+    with paint(segment_path(run_id, 1)), browser.new_context() as context:
+        tabs = [Tab(context.new_page()) for _ in range(20)]
+        for tab in tabs:
+            tab.open(viewer.url)
+        for tab in tabs:
+            expect(tab.page.locator(".stage.shown")).to_be_visible()
+            token = "Number(document.querySelector('canvas').dataset.token)"
+            tab.wait(f"seen => {token} > seen + 2", tab.page.evaluate(token))
+        assert [tab.errors for tab in tabs] == [[]] * 20
 
 
 def test_viewers_that_read_nothing_cost_the_others_nothing(tab: Tab, machine: Machine) -> None:

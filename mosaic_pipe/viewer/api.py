@@ -33,7 +33,7 @@ class Api:
     def __init__(self, runs: Runs, sweeps: Sweeps) -> None:
         self.listing = Listing(runs)
         self._manifests = Manifests(runs)
-        self._sweeps = SweepPages(sweeps, self._manifests)
+        self.sweeps = SweepPages(sweeps, self._manifests)
         self._curves: Cache[str, RunCurves] = Cache(100, lambda run_id: RunCurves(runs.new(run_id)))
         self._comparison = Comparison()
 
@@ -88,16 +88,16 @@ class Api:
     def sweep(self, request: Request) -> Response:
         """One sweep, without its curves."""
         name = request.path_params["name"]
-        statuses = self._sweeps.statuses(name)
-        return nothing() if statuses is None else answer(request, self._sweeps.page(name, statuses))
+        statuses = self.sweeps.statuses(name)
+        return nothing() if statuses is None else answer(request, self.sweeps.page(name, statuses))
 
     def sweep_curves(self, request: Request) -> Response:
         """The curves of a sweep's cells."""
-        statuses = self._sweeps.statuses(request.path_params["name"])
+        statuses = self.sweeps.statuses(request.path_params["name"])
         if statuses is None:
             return nothing()
         metric = request.query_params.get("metric") or RETURN
-        return answer(request, self._comparison.compare(self._sweeps.groups(statuses), metric))
+        return answer(request, self._comparison.compare(self.sweeps.groups(statuses), metric))
 
     def compare(self, request: Request) -> Response:
         """The curves of some runs; those that differ in their seed alone as one."""

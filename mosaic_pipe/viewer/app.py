@@ -28,4 +28,5 @@ def make_app(output_dir: Path, token: str, hosts: Iterable[str] = (), channels: 
     """
     api = Api(Runs(output_dir), Sweeps(output_dir))
     frames = Frames(api.listing, channels or Channels())
-    return Access(Starlette(routes=[*Pages(api.listing).routes(), *api.routes(), *frames.routes()]), token, hosts)
+    routes = [*Pages(api.listing, api.sweeps).routes(), *api.routes(), *frames.routes()]
+    return Access(Starlette(routes=routes), token, hosts)

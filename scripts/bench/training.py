@@ -1,7 +1,8 @@
 """Steps a second of a CleanRL script through mosaic-pipe, against the same script run by hand in the same virtualenv.
 
 Pairs alternate, both with one thread and on the same core; both numbers are the script's own last ``SPS``. The goal
-is a ratio of at least 0.98. Differences under a few percent need many pairs: machines drift.
+is a ratio of at least 0.98. On a machine that others use too, pairs differ by ten percent, whether the two take turns,
+run side by side or share a core: it takes dozens of pairs to tell two percent.
 
     .venv/bin/python scripts/bench/training.py [PAIRS [STEPS [ALGO [ENV [FLAG=VALUE …]]]]]
     .venv/bin/python scripts/bench/training.py 5 3000 sac_continuous_action pendulum learning-starts=1000
@@ -11,6 +12,7 @@ is a ratio of at least 0.98. Differences under a few percent need many pairs: ma
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import statistics
@@ -99,7 +101,9 @@ def main() -> None:
                 ours, hand = turns[0](), turns[1]()
             ratios.append(ours / hand)
             print(f"mosaic-pipe {ours} steps/s, by hand {hand} steps/s, ratio {ours / hand:.3f}", flush=True)
-    print(f"ratio: median {statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}, {pairs} pairs")
+    error = statistics.stdev(ratios) / math.sqrt(pairs) if pairs > 1 else math.nan
+    print(f"ratio: mean {statistics.mean(ratios):.3f} ± {error:.3f} (standard error), ", end="")
+    print(f"median {statistics.median(ratios):.3f}, from {min(ratios):.3f} to {max(ratios):.3f}, {pairs} pairs")
     print(f"load after: {os.getloadavg()[0]:.2f}")
 
 

@@ -9,9 +9,11 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 from machine import REPOSITORY, Machine, kill, processes_of
+from viewing import Viewer
 
 
 @dataclass
@@ -76,11 +78,20 @@ def test_the_recording_of_a_run_that_is_killed_is_kept(scene: Scene, killed: str
     scene.check_nothing_is_left()
 
 
-@pytest.mark.parametrize("order", [*itertools.permutations(["writer", "supervisor", "reader"])], ids=" ".join)
+@pytest.mark.parametrize("order", [*itertools.permutations(["writer", "supervisor", "viewer"])], ids=" ".join)
 def test_nothing_is_left_when_all_are_killed(scene: Scene, order: tuple[str, ...]) -> None:
+    viewer = Viewer(scene.machine, scene.run_id)
+    browser = build_opener(HTTPCookieProcessor())
     assert scene.segments() == [f"mosaic_fl_{scene.run_id}_1"]
-    for who in order:
-        scene.kill(who)
-    scene.reader.wait(60)
+    with browser.open(viewer.at(f"/run/{scene.run_id}/frames.mjpeg"), timeout=60) as stream:
+        assert b"image/jpeg" in stream.read(2000)
+        for who in order:
+            if who == "viewer":
+                assert stream.read(1)  # it lives until now, whoever else was killed
+                kill(viewer.process.pid)
+            else:
+                scene.kill(who)
+    assert viewer.process.wait(60) == -signal.SIGKILL
+    assert scene.reader.wait(60) == 0  # a recording goes on until there is nothing more
     scene.supervisor.wait(60)
     scene.check_nothing_is_left()

@@ -25,7 +25,7 @@ from mosaic_pipe.supervise.start import Spawn, Start
 from mosaic_pipe.telemetry.fold import Summary
 from mosaic_pipe.telemetry.reader import EventReader
 
-POLL_SECONDS = 0.1
+POLL_SECONDS = 0.2
 MANIFEST_SECONDS = 10.0
 
 

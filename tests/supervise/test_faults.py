@@ -142,8 +142,9 @@ def test_kill_9_of_the_worker(machine: Machine) -> None:
     run_id = machine.wait_for(lambda: machine.run_ids())[0]
     run_dir = machine.run_dir(run_id)
     machine.wait_for(lambda: len(processes_of(run_dir)) == 4)
+    worker = machine.wait_for(lambda: machine.manifest(run_id)["attempts"][0]["worker_pid"])
     killed = time.monotonic()
-    os.kill(machine.manifest(run_id)["attempts"][0]["worker_pid"], signal.SIGKILL)
+    os.kill(worker, signal.SIGKILL)
     machine.wait_for(lambda: machine.manifest(run_id)["state"] == "FAILED", seconds=2)
     assert time.monotonic() - killed < 2
     assert machine.manifest(run_id)["failure"]["class"] == "killed"

@@ -17,6 +17,8 @@ from mosaic_worker.fastlane.fence import Fence
 WISH_SECONDS = 1.5
 """How long a wish holds; one that is renewed every half a second holds on."""
 _TRIES = 8
+_PATIENCE = 1e-3
+"""Seconds to wait for a frame that is being written: copying a large one takes half of that."""
 _FLOCK = struct.Struct("hhqqi4x")  # struct flock of fcntl(2)
 
 
@@ -90,13 +92,17 @@ class Reader:
             self._words[at] = max(until, self._words[at])
 
     def frame(self, lane: int, after: int = 0) -> Frame | None:
-        """The newest whole frame of ``lane``; None where its number is not above ``after``."""
-        newest = (layout.lane_at(lane, self._capacity) + layout.NEWEST_AT) >> 3
+        """The newest whole frame of ``lane``; None where its number is not above ``after`` or it stays unfinished."""
+        at = layout.lane_at(lane, self._capacity)
+        newest, looked = (at + layout.NEWEST_AT) >> 3, (at + layout.LOOKED_AT) >> 3
         for _ in range(_TRIES):
+            self._words[looked] = time.monotonic_ns()  # from its next frame on, the writer leaves the newest alone
             number = self._words[newest]
-            if number <= after:
+            if number <= after or not self._is_finished(layout.slot_at(lane, number, self._capacity)):
                 return None
-            if frame := self._copy(lane, layout.slot_at(lane, number, self._capacity)):
+            number = self._words[newest]
+            frame = self._copy(lane, layout.slot_at(lane, number, self._capacity))
+            if frame and frame.number == number:  # a later one in that slot: the writer is about to call it the newest
                 return frame
         return None
 
@@ -113,6 +119,15 @@ class Reader:
         self._bytes.release()
         self._memory.close()
         os.close(self._fd)
+
+    def _is_finished(self, at: int) -> bool:
+        """Whether the slot at ``at`` is whole, or is soon."""
+        deadline = time.monotonic() + _PATIENCE
+        while self._words[at >> 3] & 1:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0)  # its writer may need this core
+        return True
 
     def _copy(self, lane: int, at: int) -> Frame | None:
         """What the slot at ``at`` holds; None where it is being written."""

@@ -18,7 +18,7 @@ class Lane:
 
     Every slot has a sequence number that is odd while the slot is written. A reader copies a slot and looks at its
     sequence before and after: if it was even and is the same, the copy is whole. Fences keep the stores in that order
-    on every CPU.
+    on every CPU. A slot that a reader may be copying is left alone, unless readers look faster than frames are copied.
     """
 
     def __init__(
@@ -34,6 +34,8 @@ class Lane:
         self.wish = self._words[self._wanted : self._wanted + 1]
         """Its first item is 0 while nobody watches: the cheapest look; :meth:`wanted` clears what has expired."""
         self._newest = (self._at + layout.NEWEST_AT) >> 3
+        self._looked = (self._at + layout.LOOKED_AT) >> 3
+        self._last_look = 0
         self._slots = [layout.slot_at(lane, number, capacity) for number in range(layout.SLOTS)]
         self._reserved = [0] * layout.SLOTS
         self._fence = Fence()
@@ -86,7 +88,7 @@ class Lane:
             raise ValueError(f"{size} bytes for a frame of {shape}, at most {self._capacity}")
         if shape != self._shape:
             self._shape, self._generation = shape, self._generation + 1
-        number = self._frames + 1
+        number = self._next_number()
         at = self._slots[number % layout.SLOTS]
         self._reserve(number % layout.SLOTS, size)
         words, reals, slot = self._words, self._reals, at >> 3
@@ -129,6 +131,13 @@ class Lane:
             return True
         self._words[self._wanted] = 0  # a reader that renews its wish at this moment does so again soon
         return False
+
+    def _next_number(self) -> int:
+        look = self._words[self._looked]
+        if look == self._last_look and self._frames:
+            return self._frames + layout.SLOTS
+        self._last_look = look
+        return self._frames + 1
 
     def _reserve(self, slot: int, size: int) -> None:
         """Have the file system set the pages aside: writing to one that it lacks would be SIGBUS."""

@@ -1,8 +1,9 @@
-"""The bytes of a segment, which writer and reader agree on; docs/fastlane.md shows them as tables.
+"""The bytes of a segment, which writer and reader agree on; docs/fastlane-segment.md shows them as tables.
 
 A segment is a file in ``/dev/shm``: a header, then ``lanes`` lanes of equal size. A lane is what one environment shows:
-a header of its own, then :data:`SLOTS` slots, each with a header and room for the pixels of one frame. The writer
-fills the slots in turn, so that a reader has the time of two frames to copy the newest.
+a header of its own, then :data:`SLOTS` slots, each with a header and room for the pixels of one frame. A reader
+marks that it looks; the writer leaves the newest frame to it and fills the next slot, and without a look since then
+the same slot again: one that is in the caches takes a large frame in half the time.
 
 All numbers are little-endian words of eight bytes at multiples of eight, which a CPU writes and reads whole. Constants
 below are offsets in bytes, from the beginning of what they belong to.
@@ -40,6 +41,8 @@ NOBODY_AT = 80
 # A lane's header. One page, in which what readers write and what writers write lie in different cache lines.
 WANTED_AT = 0
 """Until when somebody watches: CLOCK_MONOTONIC in nanoseconds; 0: nobody does. The writer sets it back."""
+LOOKED_AT = 8
+"""When a reader last looked for a frame: CLOCK_MONOTONIC in nanoseconds."""
 NEWEST_AT = 64
 """Number of the newest whole frame, in slot ``number % SLOTS``; 0: none yet."""
 TEXT_SEQUENCE_AT = 128
@@ -57,7 +60,7 @@ NOTE_BYTES = 256
 SEQUENCE_AT = 0
 """Odd while the slot is being written; even, and not what it was, afterwards."""
 NUMBER_AT = 8
-"""Of the frame, from 1; never less than in the lane's earlier frames."""
+"""Of the frame, from 1; more than in the lane's earlier frames, by 1 in the next slot, by SLOTS in the same one."""
 TIME_AT = 16
 """When it was written: CLOCK_MONOTONIC in nanoseconds."""
 GENERATION_AT = 24

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import signal
 import subprocess
@@ -90,14 +89,21 @@ def test_a_longer_budget_and_other_settings_on_top(machine: Machine) -> None:
     assert machine.manifest()["summary"]["env_steps"] == 6144
 
 
-def test_checkpoints_at_an_interval_and_the_last_kept(machine: Machine) -> None:
-    machine.run("worker=cleanrl", "total_timesteps=10240", "checkpoint.interval=2000", "checkpoint.keep=3")
-    kept = [checkpoint["env_steps"] for checkpoint in machine.manifest()["checkpoints"]]
-    assert len(kept) == 3
-    assert kept[-1] == 10240
-    assert all(2000 <= b - a < 2100 for a, b in itertools.pairwise(kept[:-1]))
+@pytest.mark.parametrize(
+    ("overrides", "expected"),
+    [
+        (["total_timesteps=10240", "checkpoint.interval=2000"], [8000, 10000, 10240]),
+        (["algo=dqn", "algo.learning_starts=100", "total_timesteps=1000", "checkpoint.interval=333"], [666, 999, 1000]),
+    ],
+    ids=["nested loops", "one loop"],
+)
+def test_checkpoints_at_an_interval_and_the_last_kept(
+    machine: Machine, overrides: list[str], expected: list[int]
+) -> None:
+    machine.run("worker=cleanrl", *overrides, "checkpoint.keep=3")
+    assert [checkpoint["env_steps"] for checkpoint in machine.manifest()["checkpoints"]] == expected
     on_disk = sorted(path.name for path in (machine.run_dir() / "checkpoints").iterdir())
-    assert on_disk == sorted(f"step-{steps}.pt" for steps in kept)
+    assert on_disk == sorted(f"step-{steps}.pt" for steps in expected)
 
 
 def test_a_replay_buffer_that_is_too_large_stays_out(machine: Machine) -> None:

@@ -8,10 +8,11 @@ left and taken up again.
 
 import ast
 import builtins
+import itertools
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 from mosaic_worker.errors import UserError
 from mosaic_worker.session import Session
@@ -44,19 +45,19 @@ class MainLoop:
         self._session = session
         self._reached, self._ended = reached, ended
         self._start = list(start)
-        self._indices = [0] * len(lines)
-        self._depth = 0
+        self._loops: list[_Loop] = []
+        session.on_safe_point_wanted = self._interrupt
 
     @property
     def position(self) -> Position:
-        """Where the script is."""
-        return tuple(self._indices[: self._depth + 1])
+        """Where the script is, at a head."""
+        return (*(loop.begun - 1 for loop in self._loops[:-1]), self._loops[-1].begun)
 
     def range_(self, *arguments: int) -> Any:
         """``range`` for the script: the real one, but for the calls that drive its training loop."""
         depth = self._depth_of(sys._getframe(1))
         values = builtins.range(*arguments)
-        return values if depth is None else _Loop(values, self._iterate(values, depth))
+        return values if depth is None else _Loop(values, lambda loop: self._heads(loop, depth))
 
     def _depth_of(self, frame: types.FrameType) -> int | None:
         """How deep in the training loop the call that ``frame`` is at stands; None: it is another one.
@@ -69,25 +70,29 @@ class MainLoop:
             self._places[place] = self._depths.get(frame.f_lineno)
         return self._places[place]
 
-    def _iterate(self, values: range, depth: int) -> Iterator[int]:
-        first = self._first(values, depth)
-        indices, session = self._indices, self._session
-        for index in builtins.range(first, len(values)):
-            indices[depth] = index
-            if session.wants_safe_point:
-                self._depth = depth
+    def _heads(self, loop: "_Loop", depth: int) -> Iterator[Iterator[int]]:
+        """The iterations of ``loop``, in stretches that begin where :meth:`_interrupt` has ended the one before."""
+        self._loops[depth:] = [loop]
+        loop.go_to(self._first(len(loop), depth))
+        while loop.begun < len(loop):
+            if self._session.wants_safe_point:
+                del self._loops[depth + 1 :]
                 self._reached()
-            yield values[index]
+            yield loop.rest(1 if self._session.wants_safe_point else None)
         if depth == 0:
-            indices[0], self._depth = len(values), 0
+            del self._loops[1:]
             self._ended()
 
-    def _first(self, values: range, depth: int) -> int:
-        """The index that a loop begins at."""
+    def _interrupt(self) -> None:
+        for loop in self._loops:
+            loop.interrupt()
+
+    def _first(self, count: int, depth: int) -> int:
+        """The index that a loop of ``count`` iterations begins at."""
         if len(self._start) <= depth:
             return 0
         first = self._start[depth]
-        if depth == 0 and first >= len(values):
+        if depth == 0 and first >= count:
             raise UserError("total_timesteps: the checkpoint has used up this budget; give a larger one")
         if len(self._start) == depth + 1:  # the position is reached: later loops begin at their beginning
             self._start = []
@@ -95,16 +100,46 @@ class MainLoop:
 
 
 class _Loop:
-    """A ``range`` whose iteration is watched."""
+    """A ``range`` whose iterations come in stretches.
 
-    def __init__(self, values: range, iterator: Iterator[int]) -> None:
-        self._values, self._iterator = values, iterator
+    A generator would cost each of a million steps a microsecond. What the script iterates over are iterators of real
+    ranges, one after the other: each can be told from outside that it is at its end, and how far it has come.
+    """
+
+    def __init__(self, values: range, stretches: Callable[["_Loop"], Iterator[Iterator[int]]]) -> None:
+        self._values, self._stretches = values, stretches
+        self.go_to(0)
 
     def __len__(self) -> int:
         return len(self._values)
 
     def __iter__(self) -> Iterator[int]:
-        return self._iterator
+        return itertools.chain.from_iterable(self._stretches(self))
+
+    @property
+    def begun(self) -> int:
+        """How many iterations have begun."""
+        return self._end - int(self._stretch.__length_hint__())
+
+    def go_to(self, index: int) -> None:
+        """Count the first ``index`` iterations as begun."""
+        self._end, self._stretch = index, _iterator(builtins.range(0))
+
+    def rest(self, most: int | None = None) -> Iterator[int]:
+        """A stretch of the iterations that have not begun, ``most`` of them."""
+        begun = self.begun
+        values = self._values[begun:][:most]
+        self._end, self._stretch = begun + len(values), _iterator(values)
+        return cast("Iterator[int]", self._stretch)
+
+    def interrupt(self) -> None:
+        """End the stretch."""
+        self._end = self.begun
+        self._stretch.__setstate__(len(self._values))  # where an iterator has nothing left
+
+
+def _iterator(values: range) -> Any:
+    return iter(values)
 
 
 def _nests(body: Sequence[ast.stmt], above: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

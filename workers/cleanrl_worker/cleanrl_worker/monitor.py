@@ -41,7 +41,6 @@ class Monitor(monitor.Monitor):
     def __init__(self, env: Any) -> None:
         super().__init__(env)
         self.resets = 0
-        self.observation: Any = None
         self.finished_stage: int | None = None
         self.staged = _staged(env)
         self.tell: Callable[[Monitor], None] = lambda monitor: None
@@ -71,18 +70,13 @@ class Monitor(monitor.Monitor):
             seed = int(self.env.unwrapped.np_random.integers(2**31))
             self.staged.change_task(self.staged.curriculum.stage)
         self.resets += 1
-        result = super().reset(seed=seed, options=options)
-        self.observation = result[0]
+        result: tuple[Any, dict[str, Any]] = super().reset(seed=seed, options=options)
         return result
 
-    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        """Take a step; the last one of an episode is told."""
-        result = super().step(action)
-        self.observation = result[0]
-        if result[2] or result[3]:
-            self.finished_stage = self.stage  # the next reset may change it
-            self.tell(self)
-        return result
+    def _finish(self) -> None:
+        super()._finish()
+        self.finished_stage = self.stage  # the next reset may change it
+        self.tell(self)
 
 
 def freeze_statistics(env: Any, saved: list[Any]) -> None:

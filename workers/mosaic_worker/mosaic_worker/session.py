@@ -1,6 +1,7 @@
 """A run from the worker's side: what it counts, what it reports, and when it is asked to stop."""
 
 import faulthandler
+import gc
 import os
 import platform
 import signal
@@ -34,6 +35,8 @@ class Session:
         """Gradient updates, where they are the run's progress: it learns from a dataset and takes no steps."""
         self.wants_safe_point = True
         """:meth:`safe_point` has something to do: it is the first, a stop was asked for, or a checkpoint is due."""
+        self.on_safe_point_wanted: Callable[[], None] = lambda: None
+        """Called within a tick from which on ``wants_safe_point`` is true."""
         self._stops_at_safe_points = False
         self._wake_at = float("inf")
         self._steps_before = 0
@@ -233,6 +236,7 @@ class Session:
 
     def _attend(self) -> None:
         if self._first_step_at is None:
+            gc.freeze()  # a library's hundreds of thousands of objects live to the end: no collection need visit them
             self._first_step_at = time.monotonic()
         self._attention = False
         if self._events_lost:
@@ -240,6 +244,8 @@ class Session:
         self.send_metrics()
         if self.progress >= self._wake_at:
             self._wake_at, self.wants_safe_point = float("inf"), True
+        if self.wants_safe_point:
+            self.on_safe_point_wanted()
         if self._stop_requested and not self._stops_at_safe_points:
             self._attention = True  # a library that swallows the exception is asked again
             raise Stopped

@@ -22,6 +22,8 @@ class Monitor(gymnasium.Wrapper):
         self.seed: Optional[int] = None
         self.random: Any = None
         """The state of the environment's generator before its last reset."""
+        self.observation: Any = None
+        """The last one that the environment gave."""
         self.episode_return, self.length = 0.0, 0
         self.finished: Optional[Tuple[float, int]] = None
         """Return and length of the last episode that ended."""
@@ -31,24 +33,30 @@ class Monitor(gymnasium.Wrapper):
         self._camera.reset(self.length)
         self.seed, self.random = seed, random_of(self.env)
         self.episode_return, self.length = 0.0, 0
-        return self.env.reset(seed=seed, options=options)
+        result = self.env.reset(seed=seed, options=options)
+        self.observation = result[0]
+        return result
 
     def step(self, action: Any) -> Any:
         """Take a step; the last one of an episode sets ``finished``."""
         result = self.env.step(action)
-        self.episode_return += float(result[1])  # float32 rewards would be summed as such
+        self.observation, reward, terminated, truncated, _ = result
+        self.episode_return += float(reward)  # float32 rewards would be summed as such
         self.length += 1
         if self._camera.wish[0]:
-            self._camera.look(self.env, result[1], self.length)
-        if result[2] or result[3]:
-            self.finished = (float(self.episode_return), self.length)
-            self._camera.episode(self.episode_return)
+            self._camera.look(self.env, reward, self.length)
+        if terminated or truncated:
+            self._finish()
         return result
 
     def close(self) -> None:
         """Let go of the environment."""
         self._camera.close()
         self.env.close()
+
+    def _finish(self) -> None:
+        self.finished = (self.episode_return, self.length)
+        self._camera.episode(self.episode_return)
 
 
 def random_of(env: Any) -> Any:

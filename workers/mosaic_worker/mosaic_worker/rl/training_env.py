@@ -40,7 +40,6 @@ class TrainingEnv(gymnasium.Wrapper):
         self._seed: Optional[int] = seed
         self._saved: Optional[Dict[str, Any]] = None
         self._actions: List[Any] = []
-        self._observation: Any = None
         self.restarted = False
         """Whether a new episode was begun because the saved one could not be played again."""
         env.action_space.seed(seed)
@@ -51,14 +50,12 @@ class TrainingEnv(gymnasium.Wrapper):
             return self._come_back(self._saved)
         seed, self._seed = (self._seed if seed is None else seed), None
         self._actions = []
-        self._observation, info = self.env.reset(seed=seed, options=options)
-        return self._observation, info
+        return self.env.reset(seed=seed, options=options)
 
     def step(self, action: Any) -> Any:
         """Take a step, and report it."""
         self._actions.append(action)
         result = self.env.step(action)
-        self._observation = result[0]
         self._session.tick()
         if result[2] or result[3]:
             self._session.episode(*self.env.finished, agent_returns=agent_returns(self.env))
@@ -73,7 +70,7 @@ class TrainingEnv(gymnasium.Wrapper):
             "random": plain(random_of(self.env)),
             "action_space": plain(_generators(self.action_space)),
             "actions": None if long else _columns(self._actions),
-            "observation": _tensors(self._observation),
+            "observation": _tensors(self.env.observation),
         }
 
     def restore(self, saved: Dict[str, Any]) -> None:
@@ -91,13 +88,13 @@ class TrainingEnv(gymnasium.Wrapper):
         if saved["seed"] is None:
             self.env.reset(seed=0)  # an environment may make its generator at its first reset
             set_random(self.env, unplain(saved["random_at_reset"]))
-        self._observation, info = self.env.reset(seed=saved["seed"])
+        observation, info = self.env.reset(seed=saved["seed"])
         for action in actions:
-            self._observation, _, _, _, info = self.env.step(action)
+            observation, _, _, _, info = self.env.step(action)
         self._actions = actions
         _set_generators(self.action_space, unplain(saved["action_space"]))
-        if saved["actions"] is not None and _equal(self._observation, saved["observation"]):
-            return self._observation, info
+        if saved["actions"] is not None and _equal(observation, saved["observation"]):
+            return observation, info
         self.restarted = True
         set_random(self.env, unplain(saved["random"]))
         return self.reset()

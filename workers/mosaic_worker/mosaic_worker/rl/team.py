@@ -25,6 +25,7 @@ class TeamEnv(gymnasium.Env):
         self.agents: List[str] = list(parallel.possible_agents)
         self.observation_space = spaces.Dict({agent: parallel.observation_space(agent) for agent in self.agents})
         self.action_space = spaces.Dict({agent: parallel.action_space(agent) for agent in self.agents})
+        self._copy: Any = np.array if any(isinstance(one, spaces.Box) for one in self.action_space.values()) else int
         self.metadata, self.render_mode = parallel.metadata, parallel.render_mode
         self.max_episode_steps: int = parallel.unwrapped.max_cycles
         self.agent_returns = dict.fromkeys(self.agents, 0.0)
@@ -42,7 +43,7 @@ class TeamEnv(gymnasium.Env):
 
     def step(self, action: Dict[str, Any]) -> Any:
         """Take a step with an action of each agent; an episode ends for all of them at once."""
-        taken = {agent: np.array(one)[()] for agent, one in action.items()}  # mpe2 divides arrays of actions in place
+        taken = {agent: self._copy(one) for agent, one in action.items()}  # mpe2 divides arrays of actions in place
         observations, rewards, terminated, truncated, _ = self._parallel.step(taken)
         for agent, reward in rewards.items():
             self.agent_returns[agent] += float(reward)

@@ -10,7 +10,6 @@ which ``mosaic-pipe workers show <worker>`` prints. Two hours on two cores for a
 """
 
 import argparse
-import difflib
 import json
 import re
 import signal
@@ -20,6 +19,8 @@ import tempfile
 from pathlib import Path
 
 from omegaconf import OmegaConf
+
+from mosaic_pipe.base.suggest import did_you_mean
 
 RUNS = Path(__file__).resolve().parent
 WORKERS = sorted(path.stem for path in RUNS.glob("*.yaml"))
@@ -56,8 +57,7 @@ def _verify(worker: str, options: argparse.Namespace) -> list[str]:
     file = ROOT / "workers" / f"{worker}_worker" / f"{worker}_worker" / "capabilities.json"
     capabilities = json.loads(file.read_text(encoding="utf-8"))
     for name in set(options.algorithms) - set(capabilities["algorithms"]):
-        near = difflib.get_close_matches(name, capabilities["algorithms"], n=1)
-        sys.exit(f"error: {worker} has no algorithm {name!r}{f', did you mean {near[0]!r}?' if near else ''}")
+        sys.exit(f"error: {worker} has no algorithm {name!r}; {did_you_mean(name, capabilities['algorithms'])}")
     failed: list[str] = []
     try:
         for name in options.algorithms or capabilities["algorithms"]:

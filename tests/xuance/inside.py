@@ -48,7 +48,8 @@ def train(spec: Any, folder: Path, stop_at: int = 0) -> tuple[Path, Any]:
     """
     folder.mkdir(parents=True)
     events = os.open(folder / "events.jsonl", os.O_WRONLY | os.O_CREAT)
-    session = StoppedHalfWay(Emitter(events, spec.run_id, 1), folder)
+    interval = spec.checkpoint.interval
+    session = StoppedHalfWay(Emitter(events, spec.run_id, 1), folder, checkpoint_interval=interval)
     session.stop_at = stop_at
     session.listen()
     worker = XuanCeWorker()

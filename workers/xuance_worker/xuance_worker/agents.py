@@ -144,8 +144,6 @@ def _pace(agent: Any, config: XuanCeConfig) -> None:
     if settings["agent"] == "A2C":  # its learning rate would fall as if every environment step were an update
         updates = pace.total // pace.train_interval * settings["n_epochs"] * settings["n_minibatch"]
         agent.learner.scheduler.total_iters = updates
-    if hasattr(agent, "PER_beta0"):  # it rises to 1 over one call of train, and a run has many
-        agent.PER_beta0 = 1.0 - (1.0 - agent.PER_beta0) * pace.chunk * pace.num_envs / pace.total
 
 
 def _remove_files(agent: Any, directory: Path) -> None:

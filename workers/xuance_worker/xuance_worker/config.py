@@ -11,9 +11,6 @@ from xuance_worker import get_worker_metadata
 from xuance_worker.algorithms import ALGORITHMS, Algorithm
 from xuance_worker.native import check, defaults
 
-CHUNK = 100
-"""Environment steps between two points where off-policy training can be left, about."""
-
 
 @dataclass(frozen=True)
 class Pace:
@@ -21,7 +18,10 @@ class Pace:
 
     num_envs: int
     chunk: int
-    """Steps of each environment between two points where training can be left."""
+    """Steps of each environment in a call of ``train``: a rollout; off-policy the whole run's.
+
+    1 where networks are recurrent: an episode, however long.
+    """
     total: int
     """Steps of the whole run: the budget, rounded down to whole rollouts."""
     train_interval: int
@@ -116,7 +116,7 @@ def _pace(spec: Spec, algorithm: Algorithm, base: dict[str, Any], given: dict[st
         if interval // base["n_minibatch"] == 0:
             raise UserError(f"algo.minibatches: {base['n_minibatch']} of a rollout of {interval} steps")
     else:
-        horizon = max(1, CHUNK // num_envs)
+        horizon = spec.total_timesteps // num_envs
         _refuse_uneven("algo.train_interval", interval, num_envs)
         _refuse_uneven("algo.buffer_size", base["buffer_size"], num_envs)
     if base["use_rnn"]:

@@ -20,6 +20,12 @@ class Team(RawMultiAgentEnv):
         self.action_space = dict(self._team.action_space.spaces)
         self.state_space, self.max_episode_steps = self._team.state_space, self._team.max_episode_steps
         self.metadata, self.render_mode = env.metadata, env.render_mode
+        self._continuous = _continuous(self.action_space)
+        self._available = (
+            None
+            if self._continuous
+            else {agent: np.ones(space.n, np.bool_) for agent, space in self.action_space.items()}
+        )
 
     def reset(self, **options: Any) -> Any:
         """Begin an episode."""
@@ -27,7 +33,8 @@ class Team(RawMultiAgentEnv):
 
     def step(self, action_dict: dict[str, Any]) -> Any:
         """Take a step with an action of each agent."""
-        action_dict.update(clipped(action_dict, self.action_space))  # in place: what is stored is what was done
+        if self._continuous:
+            action_dict.update(clipped(action_dict, self.action_space))  # in place: what is stored is what was done
         observations, _, terminated, truncated, info = self.env.step(action_dict)
         return observations, info["agent_rewards"], dict.fromkeys(self.agents, terminated), truncated, {}
 
@@ -37,10 +44,7 @@ class Team(RawMultiAgentEnv):
 
     def avail_actions(self) -> Any:
         """Every action is always there."""
-        spaces = self.action_space.items()
-        return (
-            None if _continuous(self.action_space) else {agent: np.ones(space.n, np.bool_) for agent, space in spaces}
-        )
+        return self._available
 
     def render(self, *_: Any) -> Any:
         """The environment's picture."""
@@ -60,9 +64,17 @@ class TeamVector(DummyVecMultiAgentEnv):
 
     def step_wait(self) -> Any:
         """Take the step."""
-        self.buf_obs, self.buf_state = list(self.buf_obs), list(self.buf_state)
+        self.buf_obs, self.buf_state = list(self.buf_obs), [None] * self.num_envs
         self.buf_avail_actions = list(self.buf_avail_actions)
         return super().step_wait()
+
+    def take_up(self, begun: list[int]) -> None:
+        """Off-policy ``train`` is called again, and the environments ``begun`` have just begun an episode.
+
+        Had it not been left, it would take the state of the last of them for that of all: so it does here.
+        """
+        if begun:
+            self.buf_state = self.buf_state[begun[-1]]
 
 
 def clipped(actions: dict[str, Any], spaces: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from xuance_worker.config import XuanCeConfig
 from xuance_worker.environments import Scaling
 from xuance_worker.memory import Recall
 from xuance_worker.recurrent import in_episodes
-from xuance_worker.team import clipped
+from xuance_worker.team import bounds, clip
 
 STEPS = 1000
 """Environment steps between two reports of the library's metrics, about."""
@@ -120,6 +120,8 @@ def player(agent: Any, config: XuanCeConfig, env: Any) -> Policy:
 
 
 def _team_player(agent: Any, how: dict[str, bool], team: Any, recall: Recall | None) -> Policy:
+    limits = bounds(team.action_space.spaces)
+
     def act(observations: np.ndarray) -> np.ndarray:
         state = np.zeros((len(observations), *team.state_space.shape), np.float32)  # only critics look at it
         told = _known(agent, {**how, "state": state, **(recall.told(observations) if recall else {})})
@@ -127,7 +129,9 @@ def _team_player(agent: Any, how: dict[str, bool], team: Any, recall: Recall | N
             found = agent.get_actions(obs_dict=list(observations), **told)
         if recall:
             recall.keep(observations, found)
-        return np.array([clipped(action, team.action_space) for action in found["actions"]])
+        for actions in found["actions"]:
+            clip(actions, limits)
+        return np.array(found["actions"])
 
     return act
 

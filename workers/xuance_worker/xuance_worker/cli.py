@@ -23,7 +23,7 @@ class XuanCeWorker:
 
     def runtime(self, config: XuanCeConfig, session: Session) -> WorkerRuntime:
         """The algorithm, ready to run; torch and XuanCe are imported here."""
-        os.environ.setdefault("TQDM_DISABLE", "1")  # a bar for each chunk of training would fill the log
+        os.environ.setdefault("TQDM_DISABLE", "1")  # a bar for each call of train would fill the log
         if not trains(config.spec):
             from xuance_worker.playing import Playing
 
